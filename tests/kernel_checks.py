@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import backends
+from whygrad.backends import FAMILIES, TABLE, raw
 from whygrad.kernels.pool import pool
 
 
@@ -29,11 +29,11 @@ def with_threads(count: int, function: Callable[[], Any]) -> Any:
 
 def numpy_function(name: str) -> Callable[..., Any]:
     """What a kernel stands for: the backend's function, or else the row's definition."""
-    for family in backends.FAMILIES:
+    for family in FAMILIES:
         found: Callable[..., Any] | None = getattr(family, name, None)
         if found is not None:
             return found
-    return lambda *args, **statics: backends.TABLE[name].forward(backends.raw, *args, **statics)
+    return lambda *args, **statics: TABLE[name].forward(raw, *args, **statics)
 
 
 def parts(result: Any) -> Any:

@@ -13,8 +13,6 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 from whygrad.base.frames import is_internal
-from whygrad.why.locations import remember_source
-from whygrad.why.session import Session, unwritable
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -110,6 +108,7 @@ def run(arguments: list[str]) -> int | None:
     if program.how == "script":
         warn_misplaced_options(parser, program.target, program.arguments)
     from whygrad import alias
+    from whygrad.why.session import Session, unwritable
 
     alias.install()
     for option, file in (("--json", options.json), ("--html", options.html)):
@@ -174,6 +173,8 @@ def execute(program: Program) -> None:
 
 
 def _code(program: Program, module: ModuleType) -> CodeType:
+    from whygrad.why.locations import remember_source
+
     if program.how in ("-c", "-"):
         _set_first_path("")
         name, text = ("<string>", program.target) if program.how == "-c" else ("<stdin>", sys.stdin.read())

@@ -20,7 +20,7 @@ SOURCE = Path(whygrad.__file__).parent
 F = whygrad.nn.functional
 
 # Files through which calls are intercepted: nothing in them takes a shortcut.
-DOOR_FILES = ("amp/casting.py", "amp/recurrent.py", "base/door.py", "compat/legacy.py", "compat/refusing.py",
+DOOR_FILES = ("amp/casting.py", "amp/recurrent.py", "base/door.py", "compat/legacy.py", "base/refusing.py",
               "functional/arguments.py", "functional/dispatch.py", "functional/methods.py", "functional/misc.py",
               "functional/operators.py", "functional/overriding.py", "functional/protocol.py", "functional/run.py",
               "overrides.py", "sparse/dispatch.py", "sparse/op.py", "sparse/tensor.py", "why/instrumentation.py", "why/watch.py")

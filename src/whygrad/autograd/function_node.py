@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whygrad import backends
 from whygrad.autograd.hooks import from_user, to_user
 from whygrad.autograd.node_methods import OutputMetadata
 from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
+from whygrad.backends import raw, tensor
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, NodeInterface, next_sequence_number
@@ -34,8 +34,8 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        for tensor in tensors:
-            if not (isinstance(tensor, Tensor) or tensor is None):
+        for t in tensors:
+            if not (isinstance(t, Tensor) or t is None):
                 raise AssertionError("save_for_forward expects all arguments to be tensors; you should save "
                                      "non-tensors as attributes on ctx.")
         self.saved_for_forward = tensors
@@ -286,7 +286,7 @@ class CustomNode(Node):
                                "report an enhancement request to PyTorch.)")
         g = from_user(result, create_graph)
         if given != shape:
-            vocabulary: Any = backends.tensor if create_graph else backends.raw
+            vocabulary: Any = tensor if create_graph else raw
             g = vocabulary.sum_to(g, shape=shape)
         if result._array.dtype != dtype:
             g = g.to(dtype) if create_graph else g.astype(dtype)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import backends
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.backends import raw, tensor
 from whygrad.base import errors
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, next_sequence_number
@@ -39,7 +39,7 @@ def history_of_view(view: Any) -> Any:
     """A new node that leads from a view to its base as it is now; the node of the same view, taken anew, if that is wanted."""
     if process_state.replay_views:
         with enable_grad():
-            return replay(view.base, view.steps, backends.tensor)._view.node
+            return replay(view.base, view.steps, tensor)._view.node
     return AsStrided(source(view.base), view.steps)
 
 
@@ -57,7 +57,7 @@ def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
 
 def _among_zeros(row: Any, statics: dict[str, Any], index: int, shape: tuple[int, ...], g: Any) -> list[Any]:
     """The gradients of all outputs of a row like `split`, when only one of them has one."""
-    outputs = getattr(backends.raw, row.name)(np.broadcast_to(np.zeros((), np.bool_), shape), **statics)
+    outputs = getattr(raw, row.name)(np.broadcast_to(np.zeros((), np.bool_), shape), **statics)
     zeros: list[Any] = [np.zeros(x.shape, g._array.dtype if isinstance(g, Tensor) else g.dtype) for x in outputs]
     if isinstance(g, Tensor):
         zeros = [wrap(x) for x in zeros]
@@ -82,10 +82,10 @@ class AsStrided(Node):
         self.steps = steps
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (gradient_of_steps(self.steps, g, backends.raw),)
+        return (gradient_of_steps(self.steps, g, raw),)
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (gradient_of_steps(self.steps, g, backends.tensor),)
+        return (gradient_of_steps(self.steps, g, tensor),)
 
 
 AsStrided.__name__ = AsStrided.__qualname__ = "AsStridedBackward0"
@@ -135,7 +135,7 @@ class CopySlices(Node):
         # The view may be turned when it is read; what it is a view of, is not.
         read = turning(self.steps) or _same
         result = turn(result)
-        part = replay(result, self.steps, backends.raw)
+        part = replay(result, self.steps, raw)
         grads = self.write.raw(turn(read(part.copy())), self._write_edges(edges))
         old = grads[self.position]
         if edges[0] is not None:
@@ -145,13 +145,13 @@ class CopySlices(Node):
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.write is None:
             raise errors.graph_freed(self)
-        turn = backends.tensor.conj if self.crosses else _same
+        turn = tensor.conj if self.crosses else _same
         g = turn(g)
         if type(g._array) is np.ndarray:
             result = copy_(wrap(laid_out_as(g._array, self.strides)), g)
         else:
             result = _batch_laid_out_as(g, self.strides)
-        part = replay(result, self.steps, backends.tensor)
+        part = replay(result, self.steps, tensor)
         grads = self.write.graph(turn(part.clone()), self._write_edges(edges))
         old = grads[self.position]
         if edges[0] is not None:
@@ -165,7 +165,7 @@ def _same(x: Any) -> Any:
 
 def _batch_laid_out_as(g: Tensor, strides: tuple[int, ...] | None) -> Any:
     """`laid_out_as` for a tensor that stands for a batch."""
-    xp = backends.tensor
+    xp = tensor
     if strides is None:
         return xp.clone(g, order="C")
     order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))

@@ -8,6 +8,7 @@ from typing import Any
 # Our module -> torch's, where the paths differ.
 _FILES = {
     "whygrad.autograd.hooks": "torch.utils.hooks",
+    "whygrad.core.tensor": "torch._tensor",
     "whygrad.distributions.transforms": "torch.distributions.transforms",
     "whygrad.nn.adaptive_softmax": "torch.nn.modules.adaptive",
     "whygrad.nn.containers": "torch.nn.modules.container",

@@ -42,6 +42,7 @@ from whygrad.distributions.relaxed_bernoulli import RelaxedBernoulli
 from whygrad.distributions.relaxed_categorical import RelaxedOneHotCategorical
 from whygrad.distributions.studentT import StudentT
 from whygrad.distributions.transformed_distribution import TransformedDistribution
+from whygrad.distributions.transforms import *  # noqa: F403
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.von_mises import VonMises
 from whygrad.distributions.weibull import Weibull

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from whygrad.kernels import linker, llvm
+from whygrad.kernels import linker
 from whygrad.kernels.host import host
 from whygrad.kernels.jit import NotCached, compiling
 
@@ -103,6 +103,8 @@ def _load(key: str, build: Callable[[Any, str], None]) -> int:
 def _linked(name: str) -> int:
     found = linker.symbols.get(name)
     if found is None:
+        from whygrad.kernels import llvm
+
         found = llvm.address(name)
     return found
 
@@ -121,6 +123,8 @@ def _without_collector() -> Iterator[None]:
 
 def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:
     """As an image if it can be one, else as the object itself (see linker.py)."""
+    from whygrad.kernels import llvm
+
     module = llvm.parsed(llvm.text(name, build))
     llvm.improve(module)
     code = llvm.emitted(module)

@@ -19,7 +19,6 @@ import numpy as np
 
 from whygrad.backends.half_precision import is_bfloat16
 from whygrad.base.forking import hold_while_forking
-from whygrad.kernels.registry import make
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
@@ -92,6 +91,8 @@ class JitKernel(JitSlot):
                 return self._from_cache(args, statics)
         function = self.numpy
         if usable():
+            from whygrad.kernels.registry import make
+
             with compiling:
                 function = make(self.name, self.numpy)
         self.rebind(function)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base.expression import Expr, walk
-from whygrad.kernels import functions, gamma
 
 GAMMA = ("lgamma", "digamma", "trigamma")
 # Written for float32 alone; in float64 NumPy's own are used.
@@ -23,6 +22,8 @@ def _intrinsic(name: str) -> Callable[..., Any]:
 
 def _function(name: str) -> Callable[..., Any]:
     def write(f: Any, *arguments: Any) -> Any:
+        from whygrad.kernels import functions, gamma
+
         return getattr(gamma if name in GAMMA else functions, name)(f, *arguments)
 
     return write

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.base.dtypes import bfloat16
 from whygrad.base.expression import Expr, Untraceable, text_of, walk
-from whygrad.kernels import elementwise, functions
 from whygrad.kernels.code import address_of
-from whygrad.kernels.elementwise import FILLED, MOST, OUT, STEPS
 from whygrad.kernels.host import DTYPES, host
 from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
-from whygrad.kernels.totals import PIECE, total_function
 from whygrad.kernels.trace import TOTALS, is_mask
-from whygrad.kernels.updates import update_function
-from whygrad.kernels.values import F32, F64, I8, I64, POINTER, VOID, Function, Some, Value
 
 # The codes of float16 and bfloat16, which are computed in float32, and the primitives that round to them.
 SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
@@ -36,6 +30,7 @@ def compile_formula(name: str, formula: Expr, kinds: str, fallback: Any,
         raise Untraceable("in float64")
     if "a" not in kinds:
         raise Untraceable("of masks and numbers alone: the dtype of the result is another matter")
+    from whygrad.kernels import elementwise
 
     if len(kinds) > elementwise.MOST:
         raise Untraceable("too many arguments")
@@ -51,6 +46,8 @@ def compile_formula(name: str, formula: Expr, kinds: str, fallback: Any,
 
 
 def _compile_total(name: str, formula: Expr, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
+    from whygrad.kernels.totals import total_function
+
     if code in SHORT:
         raise Untraceable("in float16 or bfloat16: each element is rounded before it is added, which NumPy's function does")
     (term,) = formula.args
@@ -64,6 +61,9 @@ def _compile_total(name: str, formula: Expr, kinds: str, fallback: Any, code: st
 def compile_update(written: list[tuple[int, Expr]], arrays: int, numbers: int) -> Callable[..., Any]:
     """A function of many sets of `arrays` arrays, and of numbers: each formula is written into the array of that position, in
     one pass over all sets (see updates.py)."""
+    from whygrad.kernels.elementwise import MOST
+    from whygrad.kernels.updates import update_function
+
     text = f"{arrays} {numbers} {_text(written)}"
     found = _updates.get(text)
     if found is None:
@@ -84,6 +84,8 @@ def _text(written: list[tuple[int, Expr]]) -> str:
 
 def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
     """What elementwise.py wants to know of each argument: its kind and dtype."""
+    from whygrad.kernels import elementwise
+
     dtype = dtype_of(code)
     if code in SHORT:
         known = {"a": (elementwise.ARRAY, dtype), "s": (elementwise.NUMBER, None)}
@@ -95,6 +97,8 @@ def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
 
 def dtype_of(code: str) -> Any:
     if code == "b2":
+        from whygrad.base.dtypes import bfloat16
+
         return bfloat16.numpy
     return DTYPES[code]
 
@@ -109,6 +113,9 @@ def _address(written: list[tuple[int, Expr]], kinds: str, code: str) -> int:
 
 def _write(module: Any, name: str, written: list[tuple[int, Expr]], kinds: str, code: str) -> None:
     """formula(slots, low, high); `written` says which slot gets which formula."""
+    from whygrad.kernels import functions
+    from whygrad.kernels.values import I8, I64, POINTER, VOID, Function, Value
+
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     lanes = _lanes(code)
@@ -130,6 +137,10 @@ def _write(module: Any, name: str, written: list[tuple[int, Expr]], kinds: str, 
 
 def _write_total(module: Any, name: str, term: Expr, kinds: str, code: str) -> None:
     """total(slots, low, high): the sums of pieces (see totals.py), of which the first begins at low."""
+    from whygrad.kernels.elementwise import OUT
+    from whygrad.kernels.totals import PIECE
+    from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value
+
     element, lanes, unroll = F64 if code == "f8" else F32, _lanes(code), 1 if _is_long(term) else 4
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
@@ -165,6 +176,10 @@ def _is_long(*formulas: Expr) -> bool:
 
 def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, int], Writer]:
     """`read(i, part, width)` gives a Writer for the elements i + part * lanes up to `width` further ones."""
+    from whygrad.kernels import functions
+    from whygrad.kernels.elementwise import STEPS
+    from whygrad.kernels.values import F32, F64, I8, I64, POINTER
+
     element, lanes = F64 if code == "f8" else F32, _lanes(code)
     places = [f.load(POINTER, slots, i) for i in range(len(kinds))]
     steps = [f.load(I64, slots, i + STEPS) for i in range(len(kinds))]
@@ -188,6 +203,8 @@ def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, in
 
 def _walk(f: Any, low: Any, high: Any, lanes: int, unroll: int, at: Callable[[Any, int, int], None]) -> None:
     """`at(i, part, width)` for all elements: `unroll` vectors from i on, one by one, then what is left."""
+    from whygrad.kernels.elementwise import FILLED
+
     block = lanes * unroll
     assert block <= FILLED
     whole = low + (high - low) // block * block

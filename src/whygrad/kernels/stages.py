@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from whygrad.kernels.calls import NULL, Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
-from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
@@ -182,6 +180,8 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
     def refuse(*args: Any) -> Any:
         raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
 
+    from whygrad.kernels.calls import python_function
+
     pool()
     table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
     parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
@@ -212,6 +212,9 @@ def _entry() -> int:
 
 
 def _write_entry(module: Any, name: str) -> None:
+    from whygrad.kernels.calls import NULL, Array, Entry, data_of
+    from whygrad.kernels.elementwise import local
+
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)

@@ -502,7 +502,7 @@ def native_group_norm_rule(xp, g, x, weight, groups, eps):
     return more if total is None else total + more
 
 
-@op(batch="looped", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"),
+@op(batch="defined", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"),
     partial=True,
     x=native_group_norm_rule,
     weight=lambda xp, g, x, groups, eps: None if g[0] is None else group_norm_weight_rule(xp, g[0], x, groups, eps),

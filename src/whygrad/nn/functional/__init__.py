@@ -1,7 +1,6 @@
 """torch.nn.functional: layers and losses as functions."""
 
 import whygrad as torch
-from whygrad.base.unsupported import absent_from
 from whygrad.base.unsupported import absent_from as _absent_from
 from whygrad.functional.activation import (
     celu,

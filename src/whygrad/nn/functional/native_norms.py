@@ -8,9 +8,10 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.core.record import apply
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.run import FUNCTIONS
+from whygrad.functional.run import FUNCTIONS, with_out
 from whygrad.nn.functional import normalization
 from whygrad.nn.functional.normalization import check_floating
+from whygrad.nn.functional.torch_names import torch_function
 from whygrad.ops.table import TABLE
 
 
@@ -24,8 +25,9 @@ def _statistics(input: Any, dims: Sequence[int], keepdim: bool, eps: float, para
     return mean.to(dtype), (var + eps).rsqrt().to(dtype)
 
 
+@torch_function
 def native_batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                      eps: float) -> tuple[Any, Any, Any]:
+                      eps: float, *, out: Any = None) -> tuple[Any, ...]:
     """`nn.functional.batch_norm`, with the weight first; in training also the statistics of the batch."""
     shape = input._array.shape
     if training and 0 in shape:
@@ -34,11 +36,21 @@ def native_batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, run
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     output = normalization.batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if not training:
-        return output, *[FUNCTIONS["empty"](0, dtype=input.dtype) for _ in range(2)]
-    return output, *_statistics(input, (0, *range(2, len(shape))), False, eps, (weight, bias, running_mean))
+    if training:
+        statistics = _statistics(input, (0, *range(2, len(shape))), False, eps, (weight, bias, running_mean))
+    else:
+        statistics = tuple([FUNCTIONS["empty"](0, dtype=input.dtype) for _ in range(2)])
+    results = output, *statistics
+    if out is None:
+        return results
+    for result, place in zip(results, out, strict=True):
+        if place.dtype is not result.dtype:
+            raise RuntimeError(f"expected scalar type {result.dtype.scalar_name} but found {place.dtype.scalar_name}")
+    given = input, weight, bias
+    return tuple([with_out("native_batch_norm", result, place, *given) for result, place in zip(results, out, strict=True)])
 
 
+@torch_function
 def native_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any,
                       eps: float) -> tuple[Any, Any, Any]:
     """`nn.functional.layer_norm` and its statistics."""
@@ -47,6 +59,7 @@ def native_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, 
     return output, *_statistics(input, tuple(dims), True, eps, (weight, bias))
 
 
+@torch_function
 def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int,
                       eps: float) -> tuple[Any, Any, Any]:
     """`nn.functional.group_norm` of an input with N * C * HxW elements, and its statistics."""
