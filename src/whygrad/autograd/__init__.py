@@ -17,6 +17,7 @@ from whygrad.autograd import nested as _nested
 from whygrad.autograd import node_methods as _node_methods
 from whygrad.autograd import reference_counts as _reference_counts
 from whygrad.autograd import saved_hooks as _saved_hooks
+from whygrad.autograd import tensor_methods as _tensor_methods  # hangs backward, register_hook ... onto Tensor
 from whygrad.autograd import views as _views
 from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from whygrad.autograd.calls import backward, grad

@@ -16,7 +16,6 @@ from whygrad.functional import (
     einsum,
     factor,
     gathering,
-    gradient,
     indexing,
     inplace_views,
     joining,
