@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import gc
 import inspect
 import pickle
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +152,19 @@ def test_nothing_is_assigned_over() -> None:
     """Whoever listens: functions of modules, methods and properties stay the objects they were, with their code."""
     done = subprocess.run([sys.executable, "-c", EVERYTHING], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+def test_a_refused_call_leaves_no_cycle() -> None:
+    """The error's traceback holds frames, which must not hold the error: the arguments would wait for the collector."""
+    x = whygrad.ones(3, requires_grad=True) * 2
+    alive = weakref.ref(x.grad_fn)
+    gc.disable()
+    try:
+        with contextlib.suppress(TypeError):
+            whygrad.add(x, None)
+        with contextlib.suppress(TypeError):
+            x.sum(dim="no dim")
+        del x
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -252,7 +252,10 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
     elif own.strip("_") == refusal.function.strip("_"):
         given = len(args) + len(kwargs) - spec.is_method
         error.args = (refusal.text(Call(name, spec.is_method, spec.parameters, tuple(kwargs), given)),)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # its traceback holds this frame: a cycle would keep the arguments, and their graph, alive
 
 
 # The errors by which an implementation rejects an argument.

@@ -19,7 +19,6 @@ from whygrad.base.torch_modules import resolve
 from whygrad.io import options
 from whygrad.io.archive import PICKLE, Archive, broken
 from whygrad.io.rebuilding import GLOBALS, UNTYPED, Storage, StorageKind, refuse_unless
-from whygrad.io.safetensors import load_safetensors
 from whygrad.io.unpickling import Unpickler
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
@@ -54,6 +53,8 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if isinstance(f, (str, os.PathLike)):
         if os.fspath(f).endswith(".safetensors"):
+            from whygrad.io.safetensors import load_safetensors
+
             return load_safetensors(f)
         with open(f, "rb") as file:
             return _load(file, map_location, weights_only, pickle_module or pickle, pickle_load_args)

@@ -37,6 +37,7 @@ class KernelTracer(Vocabulary, Tracer):
     def __init__(self) -> None:
         super().__init__()
         self._inside: list[str] = []  # the rows whose definitions are being read
+        self._is_one_kernel = False  # whether torch computes what is being read in one kernel
         self.rounding: str | None = None  # the primitive that rounds each result of a rule
 
     def apply(self, op: str, *args: Any) -> Expr:
@@ -73,7 +74,7 @@ class KernelTracer(Vocabulary, Tracer):
 
         A row that is read inside a rule is one kernel, and is rounded at its end.
         """
-        if self.rounding is None or self._inside or is_mask(expr) or expr.op in EXACT:
+        if self.rounding is None or self._is_one_kernel or is_mask(expr) or expr.op in EXACT:
             return expr
         return self.make(self.rounding, expr)
 
@@ -86,11 +87,15 @@ class KernelTracer(Vocabulary, Tracer):
         return lambda *args, **statics: self._define(row, args, statics)
 
     def _define(self, row: Row, args: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        outer = self._is_one_kernel
         self._inside.append(row.name)
+        # Some of torch's kernels compute float16 natively, and round every step.
+        self._is_one_kernel = outer or not (row.traits.half == "bfloat16" and self.rounding == "as_float16")
         try:
             result = row.forward(self, *args, **statics)
         finally:
             self._inside.pop()
+            self._is_one_kernel = outer
         return self.rounded(result) if isinstance(result, Expr) and result.op not in ("input", "mask") else result
 
     def sum(self, x: Expr) -> Expr:

@@ -14,7 +14,6 @@ from whygrad.core.tensor import wrap
 from whygrad.functional.run import made_under_transforms, nn_function
 from whygrad.nn.functional.regularization import renormalize
 from whygrad.ops.table import TABLE
-from whygrad.sparse.gathered import embedding
 
 
 @nn_function()
@@ -60,6 +59,8 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
 
 
 def _with_sparse_gradient(weight: Any, index: np.ndarray, bag: Any, weights: Any, bags: int, mode: str, padding_idx: int) -> Any:
+    from whygrad.sparse.gathered import embedding
+
     kept = np.flatnonzero(index != padding_idx)
     rows = embedding(weight, wrap(index[kept]), padding_idx=-1)
     if weights is not None:

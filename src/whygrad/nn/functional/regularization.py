@@ -20,7 +20,6 @@ from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
-from whygrad.sparse.gathered import embedding as with_sparse_gradient
 
 # The negated lower bound of SELU, the value of dropped elements in alpha dropout.
 SELU_DEPTH = 1.7580993408473766
@@ -169,6 +168,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
     if sparse and weight.requires_grad:
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        from whygrad.sparse.gathered import embedding as with_sparse_gradient
 
         return with_sparse_gradient(weight, input, padding_idx=padding_idx)
     return apply(TABLE["embedding"], weight, input, padding_idx=padding_idx, by_frequency=scale_grad_by_freq)
