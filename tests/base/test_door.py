@@ -168,3 +168,10 @@ def test_a_refused_call_leaves_no_cycle() -> None:
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_nobody_stands_at_the_door_of_an_ordinary_program() -> None:
+    """Handlers cost: a package must not bring one along because another has imported it."""
+    program = ("import whygrad, whygrad.nn, whygrad.optim, whygrad.func, whygrad.utils.data\nfrom whygrad.base import door\n"
+               "whygrad.nn.Linear(2, 2)(whygrad.ones(2)).sum().backward()\nassert not door.active, door.active")
+    subprocess.run([sys.executable, "-c", program], check=True)
