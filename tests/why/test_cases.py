@@ -113,7 +113,7 @@ def test_a_case_lies_in_the_folder_of_its_category(program: Path) -> None:
 
 
 # Categories with fewer than five programs. Further ones are welcome.
-FEW = {"checkpoint-no-grad-input": 1, "clip-misplaced": 3, "deepcopy-nonleaf": 1, "no-backward": 4, "non-leaf-requires-grad": 1,
+FEW = {"checkpoint-no-grad-input": 1, "clip-misplaced": 4, "deepcopy-nonleaf": 1, "no-backward": 4, "non-leaf-requires-grad": 1,
        "returned-not-stored": 1, "stale-grad-after-freeze": 4, "step-missing": 2, "view-inplace": 1}
 
 
