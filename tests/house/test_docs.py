@@ -8,8 +8,6 @@ import re
 import runpy
 from pathlib import Path
 
-from whygrad.optim.optimizer import OPTIMIZERS
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -46,7 +44,6 @@ def test_demo() -> None:
 
 
 def test_the_page_of_explanations() -> None:
-    OPTIMIZERS.clear()  # another test may have left one behind, and the page tells of all there are
     scope: dict[str, object] = {}
     text = (ROOT / "docs" / "explanations.md").read_text()
     for block in python_blocks(text):
