@@ -134,12 +134,17 @@ def enter(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def call(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The door's slow path, for functions that have a fast path of their own."""
+    """The door's slow path, for functions that have a fast path of their own, which does not apply."""
     for x in args:
         if x is MISSING:
             args = tuple([x for x in args if x is not MISSING])
             break
-    return _pass_on(spec, spec.handlers, args, kwargs)
+    if spec.handlers:
+        return dispatch(spec, args, kwargs)
+    try:
+        return spec.implementation(*args, **kwargs)
+    except REFUSALS as error:
+        return refuse(error, spec, args, kwargs)
 
 
 # The default of an omitted parameter in fast paths, which pass all arguments by position.

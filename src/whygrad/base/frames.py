@@ -32,20 +32,15 @@ def is_of_package(function: Any) -> bool:
 
 def user_frame(depth: int = 1) -> FrameType:
     """The nearest frame that does not belong to this package (the outermost one if all do)."""
-    frame = _getframe(depth + 1)
+    frame: Any = _getframe(depth + 1)
     try:
-        while internal_modules[frame.f_globals["__name__"]] and frame.f_back is not None:
+        while internal_modules[frame.f_globals["__name__"]]:
             frame = frame.f_back
-    except KeyError:
-        frame = user_frame_from(frame)
-    return frame
-
-
-def user_frame_from(frame: FrameType) -> FrameType:
-    """The same, from a frame whose module has not been seen before, or has no name."""
-    while is_internal(frame) and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+    except (KeyError, AttributeError):  # a module that was not seen before or has no name; or no frame is left
+        frame = _getframe(depth + 1)
+        while is_internal(frame) and frame.f_back is not None:
+            frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
 
 
 def program_frame(depth: int = 1) -> FrameType:

@@ -30,7 +30,7 @@ from whygrad.backends.row_text import (
 )
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
-from whygrad.base.frames import internal_modules, user_frame_from
+from whygrad.base.frames import internal_modules, user_frame
 from whygrad.core import door
 from whygrad.core.modes import grad_state, needs_slow_path, process_state
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
@@ -101,8 +101,14 @@ class RowSpecialization(RowPlan):
 
     @cached_property
     def run(self) -> Callable[..., Any]:
-        """Applies the row and records it."""
+        """Applies the row and records it. It is called by functions behind the door, so two frames are this package's."""
         return run_text(recorder_source(self, turns=self.row.name in TURNING), self.scope, "run")  # type: ignore[no-any-return]
+
+    @cached_property
+    def run_at_door(self) -> Callable[..., Any]:
+        """The same for the door's fast paths, which the user calls."""
+        text = recorder_source(self, turns=self.row.name in TURNING, depth=2)
+        return run_text(text, self.scope, "run")  # type: ignore[no-any-return]
 
     @cached_property
     def node_of(self) -> Callable[..., Node | None]:
@@ -152,9 +158,10 @@ def specialization_of(row: Row, kinds: str) -> RowSpecialization:
     return found
 
 
-def compiled(row: Row, kinds: str) -> Callable[..., Any]:
-    """The function that applies `row` to arguments of these kinds and records it."""
-    return specialization_of(row, kinds).run
+def compiled(row: Row, kinds: str, *, at_door: bool = False) -> Callable[..., Any]:
+    """The function that applies `row` to arguments of these kinds and records it; `at_door`: where the user calls its caller."""
+    found = specialization_of(row, kinds)
+    return found.run_at_door if at_door else found.run
 
 
 def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
@@ -478,7 +485,7 @@ def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: li
 
 
 SCOPE: dict[str, Any] = {
-    "__name__": __name__, "internal_modules": internal_modules, "user_frame_from": user_frame_from,
+    "__name__": __name__, "internal_modules": internal_modules, "user_frame": user_frame,
     "getframe": sys._getframe, "asarray": np.asarray,
     "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
     "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,

@@ -23,7 +23,7 @@ unary("relu", takes=Takes(REALS, refusals={"b": RuntimeError("Boolean inputs not
 relu_ = FUNCTIONS["relu_"]
 
 
-@nn_function(short=short_for_one(lambda: compiled(TABLE["relu"], "t"), REALS)[0])
+@nn_function(short=short_for_one(lambda: compiled(TABLE["relu"], "t", at_door=True), REALS, inplace=False)[0])
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0)."""
     return relu_(input) if inplace else FUNCTIONS["relu"](input)

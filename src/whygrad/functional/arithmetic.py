@@ -121,7 +121,7 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         return write(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
 
     publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias,
-            short=short_for_two(lambda: compiled(row, "tt"), ready))
+            short=short_for_two(lambda: compiled(row, "tt", at_door=True), ready))
     publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias],
             short=short_for_two(lambda: write_tensor, ready, write_number))
 
@@ -163,7 +163,7 @@ def _check_mode(mode: Any) -> None:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
 
 
-@public(short=short_for_two(lambda: compiled(TABLE["div"], "tt"), "fc"))
+@public(short=short_for_two(lambda: compiled(TABLE["div"], "tt", at_door=True), "fc"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """Division; rounded towards zero ("trunc") or down ("floor") if asked."""
     a, b = _operands("div", input, other, overloaded=False)

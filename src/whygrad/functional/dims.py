@@ -9,6 +9,8 @@ from typing import Any
 
 def normalize_dim(dim: Any, ndim: int) -> int:
     """A dim counted from the front. A 0-dim tensor may be addressed as if it had one dim."""
+    if type(dim) is int and 0 <= dim < ndim:
+        return dim
     if not isinstance(dim, int):
         dim = operator.index(dim)
     size = ndim or 1

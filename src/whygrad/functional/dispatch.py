@@ -99,10 +99,10 @@ def publish(f: Function, name: str, *, doc: str, aliases: Iterable[str] = (), **
 Short = Callable[[Spec], Function]
 
 
-def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Short]:
+def short_for_one(load: Callable[[], Function], ready: str, **usual: Any) -> tuple[Short, Short]:
     """Function and method that go straight to the row, if there is but a tensor of a dtype that the row takes as it is.
 
-    The row is compiled (by `load`) when it is first needed.
+    The row is compiled (by `load`) when it is first needed. Keywords that say what is `usual` do not matter.
     """
     float_ready = "f" in ready
 
@@ -121,7 +121,7 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
             if input is MISSING or spec.handlers:
                 return call(spec, (input, *args), kwargs)
             try:
-                if not args and not kwargs and isinstance(input, Tensor):
+                if not args and (not kwargs or kwargs == usual) and isinstance(input, Tensor):
                     dtype = input._array.dtype
                     if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
                         return fast(input)
@@ -270,7 +270,7 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
     write_self = writer(inplace_row or name, "t")
     computes_in = settled(takes, to_float)
 
-    short, short_method = short_for_one(lambda: compiled(row, "t"), ready)
+    short, short_method = short_for_one(lambda: compiled(row, "t", at_door=True), ready)
     chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
                      aliases=aliases, short=short, short_method=short_method)
     if inplace:
@@ -327,7 +327,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         return write(row.name, a, a, b, computes_in=in_wide_steps if wide else computes_in)
 
     computes_in = settled(takes, to_float)
-    short = short_for_two(lambda: compiled(row, "tt"), ready)
+    short = short_for_two(lambda: compiled(row, "tt", at_door=True), ready)
     published = publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases,
                         short=short)
     if inplace:

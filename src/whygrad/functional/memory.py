@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
-from whygrad.base.door import Spec, call
+from whygrad.base.door import MISSING, Spec, call
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
@@ -28,7 +28,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Tensor:
 @public(function=False)
 def contiguous(self: Any, memory_format: Any = contiguous_format) -> Tensor:
     """The tensor itself if its elements lie in order, else a copy where they do."""
-    if is_contiguous(self, memory_format):
+    if (memory_format is contiguous_format and self._array.flags.c_contiguous) or is_contiguous(self, memory_format):
         return self
     return rows.clone(self, order=_order(memory_format, self))
 
@@ -61,8 +61,14 @@ def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
 
 
 def _short_size(spec: Spec) -> Any:
-    def size(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return call(spec, (self, *args), kwargs) if args or kwargs or spec.handlers else self.shape
+    def size(self: Any, dim: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        if not (spec.handlers or args or kwargs):
+            if dim is MISSING:
+                return self.shape
+            shape = self._array.shape
+            if type(dim) is int and 0 <= dim < len(shape):
+                return shape[dim]
+        return call(spec, (self, dim, *args), kwargs)
 
     return size
 

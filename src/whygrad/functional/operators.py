@@ -73,12 +73,12 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
     # The row is compiled when it is first needed.
     def first(self: Tensor, other: Tensor) -> Any:
         nonlocal of_tensors
-        of_tensors = compiled(row, "tt")
+        of_tensors = compiled(row, "tt", at_door=True)
         return of_tensors(self, other)
 
     def first_with_number(self: Tensor, other: Any) -> Any:
         nonlocal of_number
-        of_number = compiled(row, "ts")
+        of_number = compiled(row, "ts", at_door=True)
         return of_number(self, other)
 
     of_tensors = first

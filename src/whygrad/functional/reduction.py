@@ -96,7 +96,7 @@ def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tupl
         return None
     ndim = input._array.ndim
     if type(dim) is int:
-        return normalize_dims(dim, ndim)
+        return (dim,) if 0 <= dim < ndim else normalize_dims(dim, ndim)
     if is_integer(dim):
         return normalize_dims(read_int(function, "dim", position, dim), ndim)
     if is_overloaded(function) and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
@@ -131,7 +131,7 @@ _sum, _sum_all, _mean, _mean_all, _nansum, _prod, _aminmax, _count_nonzero, _log
 
 # The two that every program spends time in take NumPy's names without a wrapper.
 
-@public(short=short_for_one(lambda: compiled(TABLE["sum_all"], "t"), "fcb")[0])
+@public(short=short_for_one(lambda: compiled(TABLE["sum_all"], "t", at_door=True), "fcb")[0])
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
         axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum of all elements, or over the given dims."""
@@ -163,7 +163,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return with_out("nansum", result, out, input)
 
 
-@public(short=short_for_one(lambda: compiled(TABLE["mean_all"], "t"), "fVc")[0])
+@public(short=short_for_one(lambda: compiled(TABLE["mean_all"], "t", at_door=True), "fVc")[0])
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
          axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The mean of all elements, or over the given dims."""

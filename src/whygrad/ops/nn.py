@@ -78,7 +78,7 @@ def log_softmax_backward(xp, grad, y, *, axis):
     return grad - xp.exp(y) * along(xp, grad, axis)
 
 
-# Losses of two tensors: an elementwise formula followed by a reduction, "none", "mean" or "sum".
+# Losses of two tensors: an elementwise formula followed by a reduction, "none", "mean" or "sum". A pass is silenced itself.
 def reduced(xp, reduction, formula, *args):
     return xp.in_one_pass(formula if reduction == "none" else reducing(formula, reduction), *args)
 
@@ -115,7 +115,7 @@ def scaled_difference(xp, a, b, g, share):
     return (a - b) * weighted(g, share)
 
 
-@op(batch="defined", curve="distance comparing", saved={"b": "target"}, memory="follow",
+@op(quiet=False, batch="defined", curve="distance comparing", saved={"b": "target"}, memory="follow",
     a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, g, share(a.shape, reduction, 2)),
     b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, g, share(a.shape, reduction, 2)))
 def mse_loss(xp, a, b, *, reduction):
@@ -133,7 +133,7 @@ def smooth_l1_back(xp, a, b, g, share, beta):
     return xp.where(xp.abs(difference) >= beta, xp.sign(difference), difference / beta) * weighted(g, share)
 
 
-@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"}, node="SmoothL1LossBackward0",
+@op(quiet=False, batch="defined", half="float32", curve="distance comparing", saved={"b": "target"}, node="SmoothL1LossBackward0",
     a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, g, share(a.shape, reduction), beta),
     b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, g, share(a.shape, reduction), beta))
 def smooth_l1_loss(xp, a, b, *, reduction, beta):
@@ -150,7 +150,7 @@ def huber_back(xp, a, b, g, share, delta):
     return xp.where(xp.abs(difference) > delta, xp.sign(difference) * delta, difference) * weighted(g, share)
 
 
-@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"},
+@op(quiet=False, batch="defined", half="float32", curve="distance comparing", saved={"b": "target"},
     a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),
     b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, g, share(a.shape, reduction), delta))
 def huber_loss(xp, a, b, *, reduction, delta):
@@ -166,7 +166,7 @@ def soft_margin_back(xp, x, target, g, share):
     return -weighted(target * power, share) / (power + 1) * g
 
 
-@op(batch="defined", curve="comparing",
+@op(quiet=False, batch="defined", curve="comparing",
     x=lambda xp, g, x, target, reduction: xp.in_one_pass(soft_margin_back, x, target, g, share(x.shape, reduction)),
     target=NoGrad("torch has no derivative for the target of soft_margin_loss"))
 def soft_margin_loss(xp, x, target, *, reduction):
@@ -183,7 +183,7 @@ def entropy_back(xp, x, target, g, share, weight):
     return weighted(weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * g, share)
 
 
-@op(batch="defined", curve="comparing",
+@op(quiet=False, batch="defined", curve="comparing",
     x=lambda xp, g, x, target, weight, reduction:
     xp.in_one_pass(entropy_back, x, target, g, share(x.shape, reduction), weight),
     target=lambda xp, g, x, weight, reduction:
@@ -215,7 +215,7 @@ def logits_entropy_back(xp, x, target, g, share, weight, pos_weight):
     return weighted(weighted(logits_slope(xp, x, target, pos_weight), weight) * g, share)
 
 
-@op(batch="defined", curve="saturating",
+@op(quiet=False, batch="defined", curve="saturating",
     x=lambda xp, g, x, target, weight, pos_weight, reduction:
     xp.in_one_pass(logits_entropy_back, x, target, g, share(x.shape, reduction), weight, pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
