@@ -272,4 +272,4 @@ def cut(t: Tensor, kind: str, detail: str = "") -> why.Causes:
     node = known_source(t)
     if node is None:
         return t._cause
-    return (why.Cause(kind, why.site(), detail, (node,)),)
+    return (why.Cause(kind, why.site(3), detail, (node,)),)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
+from whygrad.base.door import MISSING, Spec, call
 from whygrad.core.record import apply, compiled
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_range, read_number, read_tensor
-from whygrad.functional.dispatch import FLOATS, REALS, Takes, short_for_one, unary
+from whygrad.functional.dispatch import FLOAT32, FLOATS, REALS, Function, Takes, as_given, unary
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import as_number
 from whygrad.functional.run import FUNCTIONS, nn_function, public, with_out
@@ -23,7 +25,27 @@ unary("relu", takes=Takes(REALS, refusals={"b": RuntimeError("Boolean inputs not
 relu_ = FUNCTIONS["relu_"]
 
 
-@nn_function(short=short_for_one(lambda: compiled(TABLE["relu"], "t", at_door=True), REALS, inplace=False)[0])
+def _short_relu(spec: Spec) -> Function:
+    """A float32 tensor goes straight to the row, as modules give it too."""
+    fast: Function
+
+    def first(input: Any) -> Any:
+        nonlocal fast
+        fast = compiled(TABLE["relu"], "t", at_door=True)
+        return fast(input)
+
+    fast = first
+
+    def short(x: Any = MISSING, /, input: Any = MISSING, inplace: Any = MISSING) -> Any:
+        if input is MISSING and not spec.handlers and isinstance(x, Tensor) and x._array.dtype is FLOAT32 and (
+                inplace is MISSING or inplace is False):
+            return fast(x)
+        return call(spec, *as_given(x, input=input, inplace=inplace))
+
+    return short
+
+
+@nn_function(short=_short_relu)
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0)."""
     return relu_(input) if inplace else FUNCTIONS["relu"](input)

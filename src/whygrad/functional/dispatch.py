@@ -99,10 +99,17 @@ def publish(f: Function, name: str, *, doc: str, aliases: Iterable[str] = (), **
 Short = Callable[[Spec], Function]
 
 
-def short_for_one(load: Callable[[], Function], ready: str, **usual: Any) -> tuple[Short, Short]:
+def as_given(x: Any, /, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments and keywords of a call: of parameters that could be given by keyword, those that stand behind `x` were not."""
+    given = {name: value for name, value in named.items() if value is not MISSING}
+    return ((x, *given.values()), {}) if x is not MISSING and "input" in given else ((x,), given)
+
+
+def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Short]:
     """Function and method that go straight to the row, if there is but a tensor of a dtype that the row takes as it is.
 
-    The row is compiled (by `load`) when it is first needed. Keywords that say what is `usual` do not matter.
+    The row is compiled (by `load`) when it is first needed. The tensor may be given by position or keyword; two parameters
+    for it tell which, and cost less than `**kwargs`.
     """
     float_ready = "f" in ready
 
@@ -117,19 +124,17 @@ def short_for_one(load: Callable[[], Function], ready: str, **usual: Any) -> tup
         fast = first
         implementation = spec.implementation
 
-        def short(input: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
-            if input is MISSING or spec.handlers:
-                return call(spec, (input, *args), kwargs)
+        def short(x: Any = MISSING, /, input: Any = MISSING, out: Any = MISSING) -> Any:
+            if input is not MISSING or out is not MISSING or x is MISSING or spec.handlers:
+                return call(spec, *as_given(x, input=input, out=out))
             try:
-                if not args and (not kwargs or kwargs == usual) and isinstance(input, Tensor):
-                    dtype = input._array.dtype
+                if isinstance(x, Tensor):
+                    dtype = x._array.dtype
                     if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
-                        return fast(input)
-                if kwargs:
-                    return implementation(input, *args, **kwargs) if args else implementation(input, **kwargs)
-                return implementation(input, args[0]) if len(args) == 1 else implementation(input, *args)
+                        return fast(x)
+                return implementation(x)
             except REFUSALS as error:
-                return refuse(error, spec, (input, *args), kwargs)
+                return refuse(error, spec, (x,), {})
 
         return short
 
@@ -189,6 +194,54 @@ def short_for_two(load: Callable[[], Function], ready: str, with_number: Functio
                 return implementation(input, other)
             except REFUSALS as error:
                 return refuse(error, spec, (input, other), {})
+
+        return short
+
+    return function
+
+
+def short_along_dim(row_name: str, ready: str, whole_row_name: str = "") -> Short:
+    """Straight to the row for a dim by position or keyword; in a reduction, with `keepdim`, or for all dims by another row."""
+
+    def function(spec: Spec) -> Function:
+        along: Function
+        whole: Function
+
+        def first(input: Tensor, **statics: Any) -> Any:
+            nonlocal along
+            along = compiled(TABLE[row_name], "t", at_door=True)
+            return along(input, **statics)
+
+        def first_whole(input: Tensor) -> Any:
+            nonlocal whole
+            whole = compiled(TABLE[whole_row_name], "t", at_door=True)
+            return whole(input)
+
+        along, whole = first, first_whole
+        implementation = spec.implementation
+
+        def short(input: Any = MISSING, dim: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+            if input is MISSING or args or spec.handlers:
+                return call(spec, (input, dim, *args), kwargs)
+            try:
+                if isinstance(input, Tensor) and input._array.dtype.kind in ready:
+                    if not kwargs:
+                        if dim is MISSING and whole_row_name:
+                            return whole(input)
+                        axis, keepdim = dim, False
+                    else:
+                        axis = dim if dim is not MISSING else kwargs.get("dim")
+                        keepdim = kwargs.get("keepdim", False)
+                        if len(kwargs) != (axis is not dim) + ("keepdim" in kwargs):
+                            axis = None  # there is more
+                    if type(axis) is int and type(keepdim) is bool and -(ndim := input._array.ndim) <= axis < ndim:
+                        if whole_row_name:
+                            return along(input, axis=(axis % ndim,), keepdims=keepdim)
+                        if "keepdim" not in kwargs:
+                            return along(input, axis=(axis % ndim,))
+                return implementation(input, **kwargs) if dim is MISSING else implementation(input, dim, **kwargs)
+            except REFUSALS as error:
+                return refuse(error, spec, (input,) if dim is MISSING else (input, dim), kwargs)
 
         return short
 

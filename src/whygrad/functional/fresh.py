@@ -40,7 +40,7 @@ def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (
     result = wrap(array)
     if process_state.any_mode_active and grad_state.inference:
         result._version_counter = InferenceCounter()
-    result._cause = causes or why.created()
+    result._cause = causes or why.created(3)
     if requires_grad is not False:
         check_flag(function, "requires_grad", requires_grad)
         if array.dtype.kind not in "fcV":

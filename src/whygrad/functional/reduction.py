@@ -10,7 +10,6 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.base.door import Call, bad_argument
 from whygrad.core.modes import grad_state
-from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
@@ -29,7 +28,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
-from whygrad.functional.dispatch import short_for_one
+from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
@@ -131,7 +130,7 @@ _sum, _sum_all, _mean, _mean_all, _nansum, _prod, _aminmax, _count_nonzero, _log
 
 # The two that every program spends time in take NumPy's names without a wrapper.
 
-@public(short=short_for_one(lambda: compiled(TABLE["sum_all"], "t", at_door=True), "fcb")[0])
+@public(short=short_along_dim("sum", "fcb", "sum_all"))
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
         axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum of all elements, or over the given dims."""
@@ -163,7 +162,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return with_out("nansum", result, out, input)
 
 
-@public(short=short_for_one(lambda: compiled(TABLE["mean_all"], "t", at_door=True), "fVc")[0])
+@public(short=short_along_dim("mean", "fVc", "mean_all"))
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
          axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The mean of all elements, or over the given dims."""

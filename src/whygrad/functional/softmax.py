@@ -8,6 +8,7 @@ from typing import Any
 from whygrad.core.record import compiled
 from whygrad.functional.arguments import read_int, wrong_type
 from whygrad.functional.dims import named_axis, normalize_dim
+from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import public, with_out
 from whygrad.ops.table import TABLE
 
@@ -37,7 +38,7 @@ def _make(name: str, what: str) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what} along `dim`; computed in `dtype` if that is given."
-    public()(function)
+    public(short=short_along_dim(name, "fV"))(function)
     return function
 
 

@@ -73,9 +73,9 @@ class Created(Cause):
     kind, detail, behind, origin = "created", "", (), None  # type: ignore[misc]
 
 
-def created() -> Causes:
-    """A Created cause for the user's line."""
-    frame = user_frame(1)
+def created(depth: int = 1) -> Causes:
+    """A Created cause for the user's line. So many frames are known to be of this package."""
+    frame = user_frame(depth)
     cause = object.__new__(Created)
     cause.site = frame.f_code, frame.f_lasti
     return (cause,)

@@ -8,6 +8,7 @@ from typing import Any
 import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.functional import softmax as functions
+from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import nn_function
 
 
@@ -17,13 +18,13 @@ def _implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@nn_function()
+@nn_function(short=short_along_dim("softmax", "fV"))
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along `dim`."""
     return functions.softmax(input, _implicit_dim("softmax", input.ndim) if dim is None else dim, dtype)
 
 
-@nn_function()
+@nn_function(short=short_along_dim("log_softmax", "fV"))
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of softmax along `dim`, without cancellation."""
     return functions.log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)
