@@ -88,7 +88,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False, depth: int = 3) -> st
         lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if turns else [])]
     if row.variadic and plan.rules:
         lines += ["    nodes = [source(x) if x._node is None and x._indirect else x._node for x in inputs]",
-                  "    _missing = nodes.count(None)"]
+                  "    _missing = len([1 for node in nodes if node is None])"]
         untracked = "_missing == len(nodes)"
     else:
         lines += _edge_lines(names)

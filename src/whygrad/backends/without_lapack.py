@@ -15,23 +15,31 @@ Array = Any
 @quiet
 def getrf(a: Array) -> tuple[Array, Array, Array]:
     *batch, rows, columns = a.shape
-    lu = np.array(a.reshape(math.prod(batch), rows, columns), order="C")
-    pivots, info = np.zeros((len(lu), min(rows, columns)), np.int32), np.zeros(len(lu), np.int32)
-    every = np.arange(len(lu))
-    for k in range(min(rows, columns)):
-        places = _sizes(lu[:, k:, k]).argmax(axis=1) + k
-        pivots[:, k] = places + 1
-        lu[every, places], lu[:, k] = lu[:, k].copy(), lu[every, places]
-        pivot = lu[:, k, k]
-        info[(pivot == 0) & (info == 0)] = k + 1
-        lu[:, k + 1:, k] /= np.where(pivot == 0, 1, pivot)[:, None]
-        lu[:, k + 1:, k + 1:] -= lu[:, k + 1:, k, None] * lu[:, k, None, k + 1:]
-    return lu.reshape(a.shape), pivots.reshape(*batch, min(rows, columns)), info.reshape(batch)
+    count, steps = math.prod(batch), min(rows, columns)
+    # The batch innermost: NumPy's loops are long, where those over a row of a small matrix are not.
+    lu = a.reshape(count, rows, columns).transpose(1, 2, 0).copy()
+    pivots, info = np.zeros((steps, count), np.int32), np.zeros(count, np.int32)
+    every, each_column = np.arange(count), np.arange(columns)[:, None]
+    for k in range(steps):
+        places = _sizes(lu[k:, k]).argmax(axis=0) + k
+        pivots[k] = places + 1
+        if k + 1 < rows:
+            there = places, each_column, every
+            lu[there], lu[k] = lu[k].copy(), lu[there]
+        pivot = lu[k, k]
+        is_zero = pivot == 0
+        if is_zero.any():
+            info[is_zero & (info == 0)] = k + 1
+            pivot = np.where(is_zero, 1, pivot)
+        lu[k + 1:, k] /= pivot
+        lu[k + 1:, k + 1:] -= lu[k + 1:, k, None] * lu[k, k + 1:]
+    factors, places = np.ascontiguousarray(lu.transpose(2, 0, 1)), np.ascontiguousarray(pivots.T)
+    return factors.reshape(a.shape), places.reshape(*batch, steps), info.reshape(batch)
 
 
 def _sizes(x: Array) -> Array:
     """What LAPACK chooses pivots by."""
-    return abs(x.real) + abs(x.imag)
+    return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
 
 
 def row_order(pivots: Array, rows: int) -> Array:

@@ -21,7 +21,8 @@ class _VariableFunctions:
     """torch._VF: torch's C++ functions. Recurrent modules call theirs through it, so that a patched one takes effect."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
+        found = self.__dict__[name] = getattr(torch, name)
+        return found
 
     @staticmethod
     def unique_dim(input: Any, dim: int, sorted: bool = True, return_inverse: bool = False,

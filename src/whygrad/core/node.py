@@ -145,7 +145,11 @@ class Port(Node):
     visible = False
 
     def __init__(self, node: Node, index: int) -> None:
-        invisible(self, node)
+        self.edges = (node,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = node.site_code, node.lasti
         self.index = index
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -37,7 +37,7 @@ def _handled(spec: Spec, self: Any, other: Any, operand: type = object) -> Any:
             if as_operand(other) is NotImplemented or not isinstance(other, operand) or type(self) is not type(other):
                 return NotImplemented  # Python asks `other`, or raises its own
             raise
-    instead = door.ask_foreign(spec, (self, other), {})
+    instead = None if other is None else door.ask_foreign(spec, (self, other), {})
     return NotImplemented if instead is None else instead.result
 
 
