@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 Function = Callable[..., Any]
@@ -160,7 +160,10 @@ def function(name: str, implementation: Function, autocast: Any = None, short: C
     made: Any = short(spec) if short is not None else _door(spec)
     if short is not None:
         spec.short = short(spec.unattended())
-    update_wrapper(made, spec.implementation)
+    # What functools.update_wrapper does, but for annotations: for 1,500 functions these would take 5 ms.
+    implementation = spec.implementation
+    made.__dict__.update(vars(implementation))
+    made.__module__, made.__doc__, made.__wrapped__ = implementation.__module__, implementation.__doc__, implementation
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.spec = spec
     spec.function = made

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -106,7 +105,9 @@ _missing_modules: dict[str, ModuleType] = {}
 unsupported.module_loader = load_module
 
 
-class SecondName(Loader):
+# Importing the base classes of loaders and finders, importlib.abc, would take 10 ms.
+
+class SecondName:
     """Loads a module that exists under another name: the same object under both."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -122,7 +123,7 @@ class SecondName(Loader):
 _PACKAGES = ("whygrad.backends", "whygrad.ops")
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """`import whygrad.hub` and the like, for programs in which "torch" was replaced by "whygrad"."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:

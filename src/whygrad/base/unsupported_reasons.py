@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
+from functools import cache
 
 SPARSE = ("whygrad's sparse tensors are sparse_coo_tensor, sparse_csr_tensor and sparse_csc_tensor, with their products, sums, "
           "softmax and conversions; for the rest use t.to_dense()")
@@ -89,12 +90,14 @@ _PATTERNS = {
         autograd.is_view_replay_enabled Tensor.slice_inverse Tensor.module_load Tensor.storage_type
         nn.*.Tensor *.Tensor optim.* autograd.graph.Variable""",
 }
-_COMPILED = [(re.compile("|".join(map(translate, patterns.split()))), reason) for reason, patterns in _PATTERNS.items()]
+@cache
+def _compiled() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile("|".join(map(translate, patterns.split()))), reason) for reason, patterns in _PATTERNS.items()]
 
 
 def why_missing(name: str) -> str:
     """The reason why an attribute of torch such as "nn.SyncBatchNorm" is missing; "" if none is known."""
-    return next((reason for pattern, reason in _COMPILED if pattern.match(name)), "")
+    return next((reason for pattern, reason in _compiled() if pattern.match(name)), "")
 
 
 def with_reason(message: str, name: str) -> str:
