@@ -10,6 +10,7 @@ from row_checks import Sample, as_list
 from row_samples import SAMPLES
 
 import whygrad
+from whygrad.base.version import Version
 from whygrad.core.node import row_node
 from whygrad.core.record import compiled, record, specialization_of
 from whygrad.core.tensor import Tensor, grad_fn, wrap
@@ -35,6 +36,8 @@ def assert_equal(fast: Any, slow: Any, where: str) -> None:
         assert len(fast) == len(slow), f"{where}: {fast}, the plain way {slow}"
         for i, (a, b) in enumerate(zip(fast, slow, strict=True)):
             assert_equal(a, b, f"{where}[{i}]")
+    elif isinstance(slow, Version):
+        assert (type(fast), fast.value, fast.site) == (type(slow), slow.value, slow.site), where
     elif isinstance(slow, float) and slow != slow:
         assert fast != fast, where
     else:

@@ -265,7 +265,7 @@ def test_step_counts_a_version_at_the_users_line() -> None:
     p.grad = whygrad.tensor([1.0])
     optim.SGD([p], lr=0.1).step()
     assert p._version == 1
-    assert p._version_counter[1][0].co_name == "test_step_counts_a_version_at_the_users_line"
+    assert p._version_counter.site[0].co_name == "test_step_counts_a_version_at_the_users_line"
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 

@@ -18,12 +18,13 @@ from whygrad.base import acceleration
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
 from whygrad.base.overlap import check_overlap
+from whygrad.base.version import Swapped
 from whygrad.core.engine import Backward
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import cast_array
 from whygrad.core.record import specialization_of
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Swapped, Tensor, wrap
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import perform
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
@@ -97,7 +98,7 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
     if g.dtype is not dtype:
         g = cast_array(g, dtype)
     if g.shape != array.shape:
-        if not isinstance(leaf._version_counter[0], Swapped):
+        if not isinstance(leaf._version_counter.value, Swapped):
             raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
         array = g  # since the forward, `leaf.data = ...` has changed the shape
     if array.dtype.kind == "c":
@@ -117,7 +118,7 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             if grad._array.base is not None:  # the user's: it may be expanded
                 check_overlap(grad._array, ())
             add_into(grad._array, g, grad._array)
-            grad._version_counter[0] += 1
+            grad._version_counter.value += 1
 
 
 def _add_sparse(leaf: Tensor, grad: Tensor, g: Any, causes: why.Causes) -> None:
@@ -131,7 +132,7 @@ def _add_sparse(leaf: Tensor, grad: Tensor, g: Any, causes: why.Causes) -> None:
         grad._array[...] = total
     else:
         grad._array = total
-    grad._version_counter[0] += 1
+    grad._version_counter.value += 1
 
 
 def deposit_recorded(leaf: Tensor, g: Tensor) -> None:

@@ -82,7 +82,7 @@ class Outputs:
         t._indirect = t._view is not None
         attach(t, place)
         if t._view is not None:
-            t._view.version = t._version_counter[0]
+            t._view.version = t._version_counter.value
         return t
 
     def _without_history(self, t: Tensor, is_input: bool, modified: bool) -> Tensor:

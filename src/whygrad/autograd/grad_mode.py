@@ -280,4 +280,4 @@ def set_versions(tensors: Iterable[Tensor], versions: Iterable[int]) -> None:
     for t, version in zip(tensors, versions, strict=True):
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
-        t._version_counter[0] = version
+        t._version_counter.value = version

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from whygrad.autograd.saved_hooks import saved_tensors_hooks
+from whygrad.base.version import InferenceVersion
 from whygrad.core.modes import grad_state
-from whygrad.core.tensor import InferenceCounter, Tensor, wrap
+from whygrad.core.tensor import Tensor, wrap
 
 OUTSIDE = ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
            "recorded.")
@@ -38,7 +39,7 @@ class SavedAside:
         self._by_storage.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        version = tensor._version_counter[0]
+        version = tensor._version_counter.value
         key = id(tensor._memory), version
         self._by_storage.setdefault((id(tensor._version_counter), version), set()).add(key)
         handle = self.tid_to_weakhandle.get(key)
@@ -58,9 +59,9 @@ class SavedAside:
         return found
 
     def before_write(self, target: Tensor) -> None:
-        if type(target._version_counter) is InferenceCounter:
+        if type(target._lazy_version) is InferenceVersion:
             return
-        for key in self._by_storage.pop((id(target._version_counter), target._version_counter[0]), ()):
+        for key in self._by_storage.pop((id(target._version_counter), target._version_counter.value), ()):
             handle = self.tid_to_weakhandle.get(key)
             original = None if handle is None else self.original.pop(handle, None)
             if handle is not None and original is not None:

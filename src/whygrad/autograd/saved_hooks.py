@@ -13,10 +13,11 @@ import numpy as np
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
+from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state, refresh
 from whygrad.core.node import Cast, Node, extra, port_of, row_node
 from whygrad.core.registered import registered
-from whygrad.core.tensor import InferenceCounter, Tensor, known_source, source, wrap
+from whygrad.core.tensor import Tensor, known_source, source, wrap
 
 
 class saved_tensors_hooks:
@@ -120,10 +121,10 @@ class SavedTensor:
         self.pack(tensor, *hooks)
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        version = tensor._version_counter[0]
+        version = tensor._version_counter.value
         with no_grad():
             packed = pack_hook(tensor)
-        if tensor._version_counter[0] != version:
+        if tensor._version_counter.value != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
@@ -137,8 +138,8 @@ class SavedTensor:
         if self._hooks is None:
             return self._array, self._version_counter, self._version
         tensor = self.unpack()
-        # What a hook gives back is fresh: a counter that nobody counts.
-        return tensor if recorded else tensor._array, [0], 0
+        # What a hook gives back is fresh: a version that nobody counts.
+        return tensor if recorded else tensor._array, unwritten(), 0
 
     def unpack(self) -> Any:
         """The tensor, with its place in the graph; checked that nobody has written into it since."""
@@ -172,7 +173,7 @@ class SavedTensor:
         return self.unpack()
 
     def _check_version(self) -> None:
-        if self._version_counter is None or int(self._version_counter[0]) == int(self._version):
+        if self._version_counter is None or int(self._version_counter.value) == int(self._version):
             return
         node = self._node()
         producer, number = (node, self._output) if self._output is not None else row_node(
@@ -232,10 +233,10 @@ def save_alone(tensor: Tensor, is_output: bool) -> SavedTensor:
 
 def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
-    if type(tensor._version_counter) is InferenceCounter:
-        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", tensor._version_counter.entered)
+    if isinstance(tensor._lazy_version, InferenceVersion):
+        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", tensor._lazy_version.entered)
     edge = None if output is not None else source(tensor)
-    saved = _new(node, tensor._array, tensor._version_counter, tensor._version_counter[0], edge, output)
+    saved = _new(node, tensor._array, tensor._version_counter, tensor._version_counter.value, edge, output)
     if grad_state.saved_hooks:
         saved.pack(tensor, *grad_state.saved_hooks[-1])
     elif output is None:

@@ -149,24 +149,33 @@ def _list_source(plan: RowPlan, names: _Names, depth: int) -> str:
 def _fresh_lines(t: str, out: str, *, view: bool) -> list[str]:
     lines = [f"    {t} = new(Tensor)",
              f"    {t}._array = {out}",
-             f"    {t}._node = {t}._grad = {t}._view = {t}._meta = None"]
-    return lines if view else [*lines, f"    {t}._indirect = False", f"    {t}._version_counter = [0]"]
+             f"    {t}._node = {t}._grad = {t}._view = {t}._meta = {t}._lazy_version = None"]
+    return lines if view else [*lines, f"    {t}._indirect = False"]
+
+
+def _version_lines(x: str) -> list[str]:
+    """`x_v` is the version of the tensor `x`: its property `_version_counter`, unrolled."""
+    return [f"    {x}_v = {x}._lazy_version",
+            f"    if {x}_v is None:",
+            f"        {x}_v = {x}._lazy_version = Version()",
+            f"        {x}_v.value = 0",
+            f"        {x}_v.site = None"]
 
 
 def _view_lines(names: _Names) -> list[str]:
     """`make_view`, unrolled for the common case."""
     step = f"(row, {names.statics}, None, x0_x.shape)"
-    return ["    _counter = x0._version_counter",
-            "    if process_state.any_mode_active or type(_counter) is not list or type(x0) in TURNED:",
+    return [*_version_lines("x0"),
+            "    if process_state.any_mode_active or type(x0_v) is not Version or type(x0) in TURNED:",
             f"        make_view(t0, x0, row, {names.statics})",
             "    else:",
             "        t0._indirect = True",
-            "        t0._version_counter = _counter",
+            "        t0._lazy_version = x0_v",
             "        _parent = x0._view",
             "        _link = t0._view = new(View)",
             f"        if _parent is None: _link.base, _link.steps, _link.creation = x0, ({step},), ''",
             f"        else: _link.base, _link.steps, _link.creation = _parent.base, (*_parent.steps, {step}), _parent.creation",
-            "        _link.node, _link.requires_grad, _link.version = None, False, _counter[0]"]
+            "        _link.node, _link.requires_grad, _link.version = None, False, x0_v.value"]
 
 
 def _memory_order_lines(plan: RowPlan, names: _Names, i: int) -> list[str]:
@@ -199,9 +208,9 @@ def _node_lines(plan: RowPlan, names: _Names, depth: int) -> list[str]:
     row = plan.row
     fixed = isinstance(row.node, str) or not row.statics
     edges = "tuple(nodes)" if row.variadic else _tuple(f"{x}_n" if x in names.tracked else "None" for x in names.inputs)
-    lines = [f"    node = new({'NODE' if fixed else f'SPEC.node_class(SPEC.node_name({names.statics}))'})",
+    lines = [f"    node = {'NODE' if fixed else f'SPEC.node_class(SPEC.node_name({names.statics}))'}()",
              f"    node.edges = {edges}",
-             f"    node.saved = {_saved_expression(plan, names)}"]
+             *_saved_lines(plan, names)]
     if plan.static:
         shapes = ["[x.shape for x in arrays]"] if row.variadic else [f"{names.arrays[i]}.shape" for i in plan.shaped]
         static = [name for name in plan.static if name in row.statics] + shapes[:len(plan.shaped)]
@@ -240,10 +249,10 @@ def _frame_lines(depth: int) -> list[str]:
             "    except (KeyError, AttributeError): frame = user_frame(1)"]
 
 
-def _saved_expression(plan: RowPlan, names: _Names) -> str:
-    """Only the values that the rules of tracked arguments name, each with its version counter and version."""
+def _saved_lines(plan: RowPlan, names: _Names) -> list[str]:
+    """Only the values that the rules of tracked arguments name, each with its version and the value of that."""
     row = plan.row
-    parts = []
+    lines, parts = [], []
     conditions = set()
     for name in plan.saved:
         wanted_by = plan.wanted_by[name]
@@ -258,21 +267,22 @@ def _saved_expression(plan: RowPlan, names: _Names) -> str:
             tensor = names.of[name]
             value = f"{tensor}_x"
         if row.variadic and name in row.inputs:
-            parts.append("tuple(arrays), [x._version_counter for x in inputs], [x._version_counter[0] for x in inputs]")
+            parts.append("tuple(arrays), [x._version_counter for x in inputs], [x._version_counter.value for x in inputs]")
         elif name in plan.numbers:
             parts.append(f"{tensor}, None, None")
         elif condition is None:
-            parts.append(f"{value}, _counter := {tensor}._version_counter, _counter[0]")
+            lines += _version_lines(tensor)
+            parts.append(f"{value}, {tensor}_v, {tensor}_v.value")
         else:
-            parts.append(f"{value} if {condition} else None, _counter := {tensor}._version_counter, "
-                         f"_counter[0] if {condition} else 0")
+            lines += [f"    {tensor}_v = None", f"    if {condition}:", *[f"    {line}" for line in _version_lines(tensor)]]
+            parts.append(f"None if {tensor}_v is None else {value}, {tensor}_v, 0 if {tensor}_v is None else {tensor}_v.value")
     if not parts:
-        return "()"
+        return ["    node.saved = ()"]
     values = f"({', '.join(parts)})"
     if None not in conditions and len(conditions) < len(names.tracked):
         # If only rules without saved values apply, nothing is saved: such a node can be walked twice.
         values += " if " + " or ".join(sorted(c for c in conditions if c)) + " else ()"
-    return values
+    return [*lines, f"    node.saved = {values}"]
 
 
 def node_source(plan: RowPlan) -> str:
@@ -303,8 +313,8 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
     signature = ["_recorded", *names.inputs, *(["*"] if names.signature else []), *names.signature]
     lines = [f"def unwatched({', '.join(signature)}):",
              "    x0_x = x0._array",
-             "    _counter, _dtype, _base = x0._version_counter, x0_x.dtype, x0_x.base",
-             f"    if type(_counter) is not list or 0 in x0_x.strides or {has_history('x0')}: return False",
+             "    x0_v, _dtype, _base = x0._lazy_version, x0_x.dtype, x0_x.base",
+             f"    if (x0_v is not None and type(x0_v) is not Version) or 0 in x0_x.strides or {has_history('x0')}: return False",
              "    if _base is not None and (",
              "            x0._view is not None or type(_base) is not ndarray or type(x0) in TURNED): return False"]
     for x in others:
@@ -324,10 +334,11 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
                   f"    else: {compute}"]
     else:
         lines += [f"    {compute}"]
-    lines += ["    if len(_counter) == 1: _counter += (None, None, _dtype)",
-              "    _counter[0] += 1",
+    lines += [*_version_lines("x0"),
+              "    x0_v.value += 1",
+              "    if x0_v.site is None: x0_v.dtype = _dtype",
               *_frame_lines(3),  # below a function that is behind the door
-              "    _counter[1] = (frame.f_code, frame.f_lasti)"]
+              "    x0_v.site = (frame.f_code, frame.f_lasti)"]
     if others:
         causes = "x0._cause"
         for x in others:
@@ -387,7 +398,7 @@ def _check_lines(plan: RowPlan, rule: Rule) -> list[str]:
         if plan.row.variadic and name in plan.row.inputs:
             lines.append(f"check_all(node, {k}, v{k}, v{k}_c, v{k}_v)")
         else:
-            lines.append(f"if v{k}_c[0] != v{k}_v: v{k} = changed(node, {k}, v{k}, v{k}_c, v{k}_v)")
+            lines.append(f"if v{k}_c.value != v{k}_v: v{k} = changed(node, {k}, v{k}, v{k}_c, v{k}_v)")
     return lines
 
 

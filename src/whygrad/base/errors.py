@@ -16,6 +16,7 @@ from whygrad.base.dtypes import CPP_NAMES
 from whygrad.base.frames import is_internal
 
 if TYPE_CHECKING:
+    from whygrad.base.version import Version
     from whygrad.core.node import Node
 
 BACKWARD_TWICE = (
@@ -123,7 +124,7 @@ SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
 }
 
 
-def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
+def stale_saved(node: Node, name: str, value: Any, counter: Version, version: int, position: int | None = None) -> RuntimeError:
     """The error for a value that was changed in place after a row had saved it."""
     from whygrad.core.node import Node as NodeClass
     from whygrad.core.node import row_node
@@ -135,7 +136,8 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
         return stale_value(node, SAVED_AS_VIEWS[row.name, name](value), counter, version, "AsStrided", 0)
     i = row.inputs.index(name) if position is None else position
     producer, number = row_node(node.edges[i])
-    rewritten = counter[2]() if len(counter) > 2 and counter[2] is not None else None
+    writer = getattr(counter, "writer", None)
+    rewritten = None if writer is None else writer()
     # torch names the op that computed the tensor last: the view op applied to the written base, or the write.
     if isinstance(producer, NodeClass) and (hasattr(producer, "steps") or (hasattr(producer, "layout")
                                                                            and producer.layout.row.view)):
@@ -145,7 +147,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     return stale_value(node, value, counter, version, producer, number)
 
 
-def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
+def stale_value(node: Node | None, value: Any, counter: Version, version: int, producer: Any, number: int) -> RuntimeError:
     """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
     from whygrad.core.modes import process_state
     from whygrad.core.node import Node as NodeClass
@@ -154,7 +156,7 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
     name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
     origin = "" if name is None else f", which is output {number} of {name},"
     # The saved value may be a copy in another dtype.
-    written_dtype = counter[3] if len(counter) > 3 else value.dtype
+    written_dtype = getattr(counter, "dtype", value.dtype)
     kind = type_string(dtypes.FROM_NUMPY[written_dtype])
     sizes = ", ".join(map(str, value.shape))
     hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
@@ -163,10 +165,10 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
             "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     error = RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
-        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}")
+        f"{origin} is at version {counter.value}; expected version {version} instead. Hint: {hint}")
     if node is None:
         return error
-    return noted(error, "inplace_saved", node, counter[1] if len(counter) > 1 else None)  # type: ignore[no-any-return]
+    return noted(error, "inplace_saved", node, counter.site)  # type: ignore[no-any-return]
 
 
 def op_name(node: Node) -> str:

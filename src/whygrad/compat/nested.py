@@ -104,7 +104,7 @@ def _nested(parts: list[Any], dtype: dtypes.dtype) -> NestedTensor:
     t._array = NestedArray(dtype, parts[0].dim() + 1 if parts else 1)
     t._node = t._grad = t._view = t._meta = None
     t._indirect = False
-    t._version_counter = [0]
+    t._lazy_version = None
     t._cause = ()
     t._parts = tuple(parts)
     return t

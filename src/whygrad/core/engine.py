@@ -263,7 +263,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     runs = True
     if captures is not None:
         edges = tuple([target if target in this.targets else None for target in edges])
-        runs = any([target is not None for target in edges])
+        runs = any(target is not None for target in edges)
         if runs and node in captures:
             captures[node] = g
     if node.extra is not None:

@@ -37,7 +37,7 @@ class Node(NodeInterface):
     """One application of a row: where the gradients of its arguments go, and what its rules need.
 
     `edges`   for each array argument another node, a leaf tensor, or None
-    `saved`   the values the rules named, each followed by its version counter and version; None once they were freed
+    `saved`   the values the rules named, each followed by its `Version` and the value of that; None once they were freed
     `static`  shapes and options the rules named
     `shapes`  the arguments' shapes if they were broadcast; for a node of several outputs, (shape, dtype) of each
     `cuts`    the causes of the arguments that have no history, if there are any

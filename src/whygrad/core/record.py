@@ -31,11 +31,12 @@ from whygrad.backends.row_text import (
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules, user_frame
+from whygrad.base.version import InferenceVersion, Swapped, Version
 from whygrad.core import door
 from whygrad.core.modes import grad_state, needs_slow_path, process_state
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
 from whygrad.core.registered import registered
-from whygrad.core.tensor import TURNED, TURNING, InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
+from whygrad.core.tensor import TURNED, TURNING, Tensor, View, known_source, source, wrap
 from whygrad.ops.plan import RowPlan
 from whygrad.ops.table import TABLE, NoGrad, Row
 from whygrad.why import record as why
@@ -265,7 +266,7 @@ def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
         results = [wrap(x) for x in outs]
         if grad_state.inference:
             for result in results:
-                result._version_counter = InferenceCounter()
+                result._lazy_version = InferenceVersion(grad_state.off_site)
         return results
     several = len(outs) > 1 or not spec.one_output
     results = []
@@ -282,13 +283,12 @@ def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], ind
     """Mark `result` as a view of `of`, if it does share its memory."""
     if type(of) is not Tensor and type(of) in TURNED:
         result.__class__ = type(of)
-    if type(of._version_counter) is InferenceCounter:
-        result._version_counter = of._version_counter
+    version = result._lazy_version = of._version_counter
+    if type(version) is InferenceVersion:
         result._indirect = False
         return
     parent = of._view
     result._indirect = True
-    result._version_counter = of._version_counter
     step = (row, statics, index, of._array.shape)
     creation = ""
     if process_state.any_mode_active:
@@ -299,7 +299,7 @@ def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], ind
         result._view = View(of, (step,), creation)
     else:
         result._view = View(parent.base, (*parent.steps, step), creation or parent.creation)
-    result._view.version = of._version_counter[0]
+    result._view.version = version.value
 
 
 def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
@@ -315,7 +315,7 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
 
 
 def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-              outs: Sequence[np.ndarray], out_counters: list[list[Any]]) -> Node | None:
+              outs: Sequence[np.ndarray], out_counters: list[Version]) -> Node | None:
     """Record one application, or give None if nobody can want its gradient."""
     row = spec.row
     if process_state.any_mode_active and not (grad_state.grad and not grad_state.inference):
@@ -329,7 +329,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
             nodes = [n if name in tracked else None for name, n in zip(row.inputs, nodes, strict=True)]
     if not tracked:
         return None
-    node = new(spec.node_class(spec.node_name(statics)))
+    node = spec.node_class(spec.node_name(statics))()
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
     untracked = [x for x, n in zip(inputs, nodes, strict=True) if n is None and isinstance(x, Tensor)]
@@ -353,7 +353,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
 
 
 def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-                  outs: Sequence[np.ndarray], out_counters: list[list[Any]],
+                  outs: Sequence[np.ndarray], out_counters: list[Version],
                   tracked: set[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     row = spec.row
     saved: list[Any] = []
@@ -365,15 +365,15 @@ def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list
         needed = True
         if name in row.output_names:
             i = row.output_names.index(name)
-            saved += (outs[i], out_counters[i], out_counters[i][0])
+            saved += (outs[i], out_counters[i], out_counters[i].value)
         elif row.variadic:
             counters = [x._version_counter for x in inputs]
-            saved += (tuple(arrays), counters, [c[0] for c in counters])
+            saved += (tuple(arrays), counters, [c.value for c in counters])
         else:
             i = row.inputs.index(name)
             x = inputs[i]
             if isinstance(x, Tensor):
-                saved += (arrays[i], x._version_counter, x._version_counter[0])
+                saved += (arrays[i], x._version_counter, x._version_counter.value)
             else:
                 saved += (x, None, None)
     static: list[Any] = []
@@ -451,11 +451,11 @@ def open_saved(node: Node) -> tuple[Any, ...]:
 def changed(node: Node, k: int, value: Any, counter: Any, version: int) -> Any:
     """The `k`-th saved value, whose version is not what it was: an error, unless its tensor was only given other `.data`."""
     name = type(node).layout.saved[k]
-    if int(counter[0]) != int(version):
+    if int(counter.value) != int(version):
         raise errors.stale_saved(node, name, value, counter, version)
-    if name in type(node).layout.row.output_names or not isinstance(counter[0], Swapped):
+    if name in type(node).layout.row.output_names or not isinstance(counter.value, Swapped):
         return value
-    return counter[0].newest(value)
+    return counter.value.newest(value)
 
 
 def lift(array: Any, edge: Any, counter: Any) -> Any:
@@ -469,7 +469,7 @@ def lift(array: Any, edge: Any, counter: Any) -> Any:
         edge = Cast(edge, array.dtype)
     result = wrap(array)
     result._node = edge
-    result._version_counter = counter
+    result._lazy_version = counter
     return result
 
 
@@ -480,7 +480,7 @@ def lift_output(array: Any, node: Node, several: bool, index: int, counter: Any)
 def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: list[int]) -> None:
     """Raise if one of the arguments of a row with any number of them was changed since it was saved."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
-        if counter[0] != version and int(counter[0]) != int(version):
+        if counter.value != version and int(counter.value) != int(version):
             raise errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
 
 
@@ -490,7 +490,7 @@ SCOPE: dict[str, Any] = {
     "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
     "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,
     "new": new, "next_sequence_number": next_sequence_number, "port_of": port_of, "source": source, "Tensor": Tensor,
-    "View": View, "TURNED": TURNED, "TURNING": TURNING, "process_state": process_state, "needs_slow_path": needs_slow_path,
-    "grad_state": grad_state,
+    "Version": Version, "View": View, "TURNED": TURNED, "TURNING": TURNING, "process_state": process_state,
+    "needs_slow_path": needs_slow_path, "grad_state": grad_state,
     "record": record, "record_result": record_result, "make_view": make_view, "merge": why.merge, "Cause": why.Cause,
     "untracked_causes": untracked_causes}

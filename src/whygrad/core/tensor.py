@@ -14,6 +14,7 @@ import numpy as np
 
 from whygrad.base import dtypes, errors
 from whygrad.base.size import Size
+from whygrad.base.version import InferenceVersion, Version, unwritten
 from whygrad.core.modes import grad_state
 from whygrad.core.node import DeadEnd, Node, extra
 from whygrad.core.registered import registered
@@ -29,44 +30,10 @@ TURNED: set[type] = set()
 TURNING: dict[str, Callable[[Any], None]] = {}
 
 
-class InferenceCounter(list[int]):
-    """Stands where a version counter would be: a tensor made in inference mode has none, so it cannot be saved."""
-
-    __slots__ = ("entered",)
-
-    def __init__(self) -> None:
-        # Where the mode was entered.
-        self.entered = grad_state.off_site
-
-    def __getitem__(self, index: Any) -> Any:
-        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", self.entered)
-
-
-class Swapped(int):
-    """A version that equals none but itself: since it was set, `x.data = other` has given a tensor other values.
-
-    Like torch's, a node that saved the tensor takes the values it has now; to find them it must notice first, and it does
-    when it compares versions. To users it is the number it always was. Weak references lead from old arrays to new ones.
-    """
-
-    newer: list[tuple[weakref.ref[np.ndarray], np.ndarray]]
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    __hash__ = int.__hash__
-
-    def newest(self, array: Any) -> Any:
-        return next((new for old, new in self.newer if old() is array), array)
-
-
 class View:
     """What makes a tensor a view: its base, and the rows that lead from the base to it.
 
-    `version` is the counter's value for which `node` is right; a later in-place change of the base through another
+    `version` is the value of the version for which `node` is right; a later in-place change of the base through another
     tensor makes `node` outdated, and `source` builds it anew. `creation` says why an in-place change of this view may be
     forbidden: "no_grad", "inference", "multi", "custom" or "" (allowed).
     """
@@ -134,8 +101,7 @@ def grad_note(what: str, where: why.Site) -> list[Any]:
 class Tensor:
     """A multi-dimensional array that remembers how it was computed."""
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cause", "_grad", "_indirect", "_meta", "_node", "_version_counter",
-                 "_view")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cause", "_grad", "_indirect", "_lazy_version", "_meta", "_node", "_view")
 
     _array: np.ndarray
     # The array under a second name: what lies in memory, where a view is turned when it is read (see functional/conj_neg.py).
@@ -145,9 +111,8 @@ class Tensor:
     # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
     _indirect: bool
     _grad: Tensor | None
-    # [version, site of the last in-place write, node of the last recorded one (weak)]: shared by all tensors on the same
-    # storage, and no longer than needed.
-    _version_counter: list[Any]
+    # The version of the memory, if it was needed so far; `_version_counter` is it in any case.
+    _lazy_version: Version | None
     _view: View | None
     _meta: Meta | None
     # Why there is no history (a tuple of causes).
@@ -173,6 +138,17 @@ class Tensor:
     __hash__ = object.__hash__
 
     @property
+    def _version_counter(self) -> Version:
+        version = self._lazy_version
+        if version is None:
+            version = self._lazy_version = unwritten()
+        return version
+
+    @_version_counter.setter
+    def _version_counter(self, version: Version) -> None:
+        self._lazy_version = version
+
+    @property
     def meta(self) -> Meta:
         if self._meta is None:
             self._meta = Meta()
@@ -190,9 +166,8 @@ def wrap(array: np.ndarray) -> Tensor:
     """A fresh tensor over an array, without history."""
     t = object.__new__(Tensor)
     t._array = array
-    t._node = t._grad = t._view = t._meta = None
+    t._node = t._grad = t._view = t._meta = t._lazy_version = None
     t._indirect = False
-    t._version_counter = [0]
     t._cause = ()
     return t
 
@@ -205,7 +180,8 @@ def grad_fn(t: Tensor) -> Any:
     base = view.base
     if view.node is None and not base.requires_grad:
         return None
-    if view.version != t._version_counter[0] and int(view.version) != int(t._version_counter[0]):
+    version = t._version_counter.value
+    if view.version != version and int(view.version) != int(version):
         if view.creation:
             raise errors.forbidden_view_write(t, indirect=True)
         if base._meta is not None and base._meta.turns:
@@ -214,7 +190,7 @@ def grad_fn(t: Tensor) -> Any:
         if old is not None and old.extra is not None and old.extra.retained is not None:
             # retain_grad() follows the tensor to its newest value.
             extra(view.node).retained, old.extra.retained = old.extra.retained, None
-        view.version = t._version_counter[0]
+        view.version = t._version_counter.value
     return view.node
 
 
@@ -247,9 +223,9 @@ def known_source(t: Tensor) -> Any:
 
 def set_requires_grad(t: Tensor, value: bool) -> None:
     """Switch a leaf."""
-    if value and type(t._version_counter) is InferenceCounter and not grad_state.inference:
+    if value and isinstance(t._lazy_version, InferenceVersion) and not grad_state.inference:
         raise errors.noted(RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."),
-                           "inference_tensor", t._version_counter.entered)
+                           "inference_tensor", t._lazy_version.entered)
     if value and t._array.dtype.kind not in "fcV":
         raise errors.noted(RuntimeError("only Tensors of floating point dtype can require gradients"), "integers_require_grad",
                            t.dtype)

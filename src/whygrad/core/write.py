@@ -10,18 +10,20 @@ import numpy as np
 
 from whygrad.base import errors
 from whygrad.base.frames import user_frame
+from whygrad.base.version import InferenceVersion, Version, unwritten
 from whygrad.core import door
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Node, extra
 from whygrad.core.record import FLOAT32, RowSpecialization, make_node
 from whygrad.core.registered import registered
-from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, grad_fn, source
+from whygrad.core.tensor import TURNED, Tensor, grad_fn, source
 from whygrad.why import record as why
 
 
 def is_unwatched(target: Tensor) -> bool:
     """Whether a write needs no check and no node: no leaf that requires grad, no result, no view of one, nothing unusual."""
-    return (type(target._version_counter) is list and target._node is None and not target._indirect
+    version = target._lazy_version
+    return ((version is None or type(version) is Version) and target._node is None and not target._indirect
             and (type(target) is Tensor or type(target) not in TURNED))
 
 
@@ -106,32 +108,25 @@ def _fix_versions(spec: RowSpecialization, node: Node, position: int, copied: bo
         if name == "out" and saved[3 * i] is not None:
             saved[3 * i + 2] += 1
         elif copied and name == spec.row.inputs[position]:
-            saved[3 * i + 1], saved[3 * i + 2] = [0], 0
+            saved[3 * i + 1], saved[3 * i + 2] = unwritten(), 0
     node.saved = tuple(saved)
 
 
 def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
-    counter = target._version_counter
-    if type(counter) is not InferenceCounter:
-        if len(counter) == 1:
-            counter = _written(target)
-        counter[0] += 1
-        if node is not None:
-            counter[1] = node.site
-        elif site is not None:
-            counter[1] = site
-        else:
-            frame = user_frame(2)  # whoever calls this is one of us
-            counter[1] = frame.f_code, frame.f_lasti
-
-
-def _written(target: Tensor) -> list[Any]:
-    """The counter of what is being written: version, where it was written last, the node of that write, the dtype."""
-    counter = target._version_counter
-    if len(counter) == 1:
-        counter += (None, None, target._array.dtype)
-    return counter
+    version = target._version_counter
+    if type(version) is InferenceVersion:
+        return
+    version.value += 1
+    if version.site is None:
+        version.dtype = target._array.dtype
+    if node is not None:
+        version.site = node.site
+    elif site is not None:
+        version.site = site
+    else:
+        frame = user_frame(2)  # whoever calls this is one of us
+        version.site = frame.f_code, frame.f_lasti
 
 
 def rebase(target: Tensor, node: Node, position: int = 0) -> None:
@@ -142,7 +137,7 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
         target._node = node
         target._indirect = False
         target._cause = ()
-        _written(target)[2] = weakref.ref(node)
+        target._version_counter.writer = weakref.ref(node)
         if target._meta is not None and target._meta.retains_grad:
             # retain_grad() follows the tensor to its newest value.
             extra(node).retained = extra(old).retained
@@ -155,11 +150,11 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
 
 
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
-    if type(target._version_counter) is InferenceCounter:
+    if isinstance(target._lazy_version, InferenceVersion):
         if not grad_state.inference:
             if grad_state.grad and target._indirect and target._view is None:
                 raise errors.leaf_inplace(target, view=False)
-            raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._version_counter.entered)
+            raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._lazy_version.entered)
         return
     if process_state.any_mode_active and (not grad_state.grad or grad_state.inference):
         return

@@ -81,7 +81,7 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
              for a, t in zip(args, tangents, strict=True)]
-    versions = [None if t is None else t._version_counter[0] for t in given]
+    versions = [None if t is None else t._version_counter.value for t in given]
     changes = function.jvp(_with_saved(ctx, tuple(ctx.saved_for_forward or ())), *given)
     changes = changes if isinstance(changes, tuple) else (changes,)
     outs = results if isinstance(results, tuple) else (results,)
@@ -104,7 +104,7 @@ def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, 
                   versions: list[Any]) -> None:
     """Raise unless the jvp treats the tangent as the forward treats the input: written in place, or returned as a view."""
     if is_dirty:
-        if not any(change is t and t._version_counter[0] != before for t, before in zip(tangents, versions, strict=True)):
+        if not any(change is t and t._version_counter.value != before for t, before in zip(tangents, versions, strict=True)):
             raise RuntimeError(NOT_IN_PLACE)
         return
     position = None if out._view is None else next(

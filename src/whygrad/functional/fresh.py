@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
+from whygrad.base.version import InferenceVersion
 from whygrad.core.modes import grad_state, process_state
-from whygrad.core.tensor import InferenceCounter, Tensor, set_requires_grad, wrap
+from whygrad.core.tensor import Tensor, set_requires_grad, wrap
 from whygrad.core.write import bump
 from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
 from whygrad.why import record as why
@@ -39,7 +40,7 @@ def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (
     """A new tensor over `array`. `causes` say why it has no history, if there is more to say than where it was made."""
     result = wrap(array)
     if process_state.any_mode_active and grad_state.inference:
-        result._version_counter = InferenceCounter()
+        result._lazy_version = InferenceVersion(grad_state.off_site)
     result._cause = causes or why.created(3)
     if requires_grad is not False:
         check_flag(function, "requires_grad", requires_grad)

@@ -6,8 +6,9 @@ from sys import getrefcount
 from typing import Any
 
 from whygrad.base import errors
+from whygrad.base.version import InferenceVersion
 from whygrad.core.modes import grad_state, process_state
-from whygrad.core.tensor import InferenceCounter, Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
@@ -40,15 +41,15 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
         made.creation = ours.creation
         self._view = made
         bump(self)
-        made.version = self._version_counter[0]
+        made.version = self._version_counter.value
         if node is None:  # not recorded: it finds its way back when it is asked for it
             made.node, made.version = ours.node, -1
         return self
     bump(self)
     # References: the tensor's, the result's, and the argument of getrefcount. If there are more, it may have views: they
     # led to it as it was, and must turn back first.
-    if made is not None and getrefcount(self._version_counter) > 3:
-        self.meta.turns.append((self._version_counter[0], _back(made.steps[-1], self._array.shape)))
+    if made is not None and getrefcount(self._lazy_version) > 3:
+        self.meta.turns.append((self._version_counter.value, _back(made.steps[-1], self._array.shape)))
     if node is not None:
         rebase(self, node)
     return self
@@ -66,7 +67,7 @@ def _inplace_view(name: str) -> None:
     of = getattr(memory if name == "as_strided" else shape, name)
 
     def inplace(input: Any, *args: Any, **kwargs: Any) -> Tensor:
-        if type(read_tensor(f"{name}_", input)._version_counter) is InferenceCounter and not grad_state.inference:
+        if type(read_tensor(f"{name}_", input)._lazy_version) is InferenceVersion and not grad_state.inference:
             raise RuntimeError(errors.INFERENCE_INPLACE)
         check_inplace(input, (input,))
         if name == "t":

@@ -12,8 +12,9 @@ from whygrad.base import dtypes, errors
 from whygrad.base.devices import CPU, device
 from whygrad.base.door import Spec, dispatch
 from whygrad.base.size import Size
+from whygrad.base.version import InferenceVersion, Swapped
 from whygrad.core.node import extra, row_node, shown
-from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
+from whygrad.core.tensor import Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
 from whygrad.functional.conj_neg import resolved
 
 
@@ -129,9 +130,10 @@ class TensorProperties:
 
     @property
     def _version(self: Any) -> int:
-        if type(self._version_counter) is InferenceCounter:
+        version = self._lazy_version
+        if type(version) is InferenceVersion:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return int(self._version_counter[0])
+        return 0 if version is None else int(version.value)
 
     @property
     def _base(self: Any) -> Tensor | None:
@@ -141,7 +143,7 @@ class TensorProperties:
         return self._view is not None
 
     def is_inference(self: Any) -> bool:
-        return type(self._version_counter) is InferenceCounter
+        return type(self._lazy_version) is InferenceVersion
 
     @property
     def data(self: Any) -> Tensor:
@@ -161,8 +163,8 @@ class TensorProperties:
         old = self._array
         self._array = value._array
         # References: `old` and the argument. If there are more, it may have been saved for backward.
-        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._version_counter) is not InferenceCounter:
-            self._version_counter[0] = swapped(self._version_counter[0], old, self._array)
+        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._lazy_version) is not InferenceVersion:
+            self._version_counter.value = swapped(self._version_counter.value, old, self._array)
 
     @data.deleter
     def data(self: Any) -> None:

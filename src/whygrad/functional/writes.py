@@ -10,15 +10,18 @@ import numpy as np
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import dtypes, errors
 from whygrad.base.overlap import check_overlap
+from whygrad.base.version import InferenceVersion
 from whygrad.core.door import concerned
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import specialization_of
-from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
+from whygrad.core.tensor import TURNED, Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
 from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.promotion import promote
 from whygrad.ops.table import TABLE
+
+_COPY = specialization_of(TABLE["copy"], "tt")
 
 
 def write_values(target: Tensor, values: Any, name: str, *, constant: bool = False) -> Tensor:
@@ -47,17 +50,16 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
             raise wrong_type("copy_", "other", 2, "Tensor", other)
         other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
     recorded = recorded_writes() if process_state.writes else True
-    spec = specialization_of(TABLE["copy"], "tt")
-    if recorded is not None and spec.unwatched(recorded, self, other):
+    if recorded is not None and _COPY.unwatched(recorded, self, other):
         return self
     if other is self:  # even if it is expanded
         check_inplace(self, (self,))
-        return perform(spec, self, 0, (self, self), {})
+        return perform(_COPY, self, 0, (self, self), {})
     if other._array.dtype is not self._array.dtype:
         if self._array.dtype.kind in "fcV":
             check_inplace(self, (self, other))  # before the cast looks at the history of `other`
         _, other = promote("copy", self, other, dtype=self.dtype)
-    return write_watched(spec, self, (self, other), {}, promotes=False)
+    return write_watched(_COPY, self, (self, other), {}, promotes=False)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -102,7 +104,7 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
             out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
-    if type(out._version_counter) is InferenceCounter and not grad_state.inference:
+    if type(out._lazy_version) is InferenceVersion and not grad_state.inference:
         raise RuntimeError(errors.INFERENCE_INPLACE)
     if process_state.any_mode_active and grad_state.mutation is not None:
         grad_state.mutation.before_write(out)

@@ -16,6 +16,7 @@ import numpy as np
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
 from whygrad.base.torch_homes import torch_home
+from whygrad.base.version import unwritten
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
@@ -43,7 +44,7 @@ class Storage:
     def __init__(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> None:
         self.memory = memory
         self.dtype = dtype
-        self.counter = [0]
+        self.counter = unwritten()
         self.used = False  # by a tensor
 
     def cpu(self) -> Storage:

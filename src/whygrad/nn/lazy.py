@@ -29,7 +29,7 @@ class Uninitialized:
         tensor._array = np.empty(0, (dtype or dtypes.get_default_dtype()).numpy)
         tensor._node = tensor._grad = tensor._view = tensor._meta = None
         tensor._indirect = False
-        tensor._version_counter = [0]
+        tensor._lazy_version = None
         tensor._cause = ()
         if requires_grad:
             set_requires_grad(tensor, True)

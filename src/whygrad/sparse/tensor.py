@@ -155,7 +155,7 @@ class SparseTensor(Tensor):
             return memo[id(self)]
         result = self.detach()
         result._array = self._array.copy()
-        result._version_counter = [0]
+        result._lazy_version = None
         result.requires_grad_(self.requires_grad)
         memo[id(self)] = result
         if self._grad is not None:

@@ -61,7 +61,7 @@ def _modules() -> list[Any]:
 def _not_held(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     """Parameters of a trained model that get gradients but are in no optimizer."""
     orphans = [p for p in watch.reached
-               if p.is_leaf and p._meta.watched_version >= p._version_counter[0] and not watch.holders(p)]
+               if p.is_leaf and p._meta.watched_version >= p._version_counter.value and not watch.holders(p)]
     if not orphans or not watch.step_log:
         return
     for optimizer in watch.optimizers():

@@ -142,12 +142,12 @@ class EventLog:
         meta = leaf.meta
         if meta.watched is None:
             meta.watched = GradLedger()
-            meta.watched_version = leaf._version_counter[0]
+            meta.watched_version = leaf._version_counter.value
             meta.watched.first_state = gradient_state(g)
-            meta.watched.written_at = leaf._version_counter[1] if len(leaf._version_counter) > 1 else None
+            meta.watched.written_at = leaf._version_counter.site
         if leaf._grad is None or not gradient_values(leaf._grad).any():
             meta.watched.clear()
-        meta.watched.add(Deposit(backward, leaf._version_counter[0], gradient_state(g)), g, leaf._grad)
+        meta.watched.add(Deposit(backward, leaf._version_counter.value, gradient_state(g)), g, leaf._grad)
         self.reached.add(leaf)
         trace = self._traces.get(backward.number)
         if trace is not None:
@@ -270,7 +270,7 @@ class EventLog:
     def is_unchanged(self, p: Tensor) -> bool:
         """True if the leaf was not written since the first backward reached it."""
         written = self._data_writes.get(id(p._version_counter))
-        return p._version_counter[0] <= p.meta.watched_version and (written is None or written[0] is not p._version_counter)
+        return p._version_counter.value <= p.meta.watched_version and (written is None or written[0] is not p._version_counter)
 
     def holders(self, t: Tensor) -> list[Any]:
         """The optimizers that hold a tensor; [True] if one has stepped, which may be deleted by now."""

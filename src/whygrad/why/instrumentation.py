@@ -13,10 +13,11 @@ from typing import Any
 from whygrad.base import door
 from whygrad.base.door import Next, Spec
 from whygrad.base.frames import is_internal
+from whygrad.base.version import Version
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.optim import optimizer
 from whygrad.why import record
-from whygrad.why.run_facts import DataCounter, ValueCopy, behind
+from whygrad.why.run_facts import DataVersion, ValueCopy, behind
 
 Undo = Callable[[], None]
 
@@ -62,9 +63,9 @@ class Listener:
         elif spec.name == "Tensor.data.__set__":
             self.watch.data_written(args[0]._version_counter)
             self.watch.data_replaced(*args)
-        elif type(value._version_counter) is list:
+        elif type(value._version_counter) is Version:
             # What `.data` gives counts its versions apart: a write through it is told to the watch.
-            value._version_counter = DataCounter(args[0]._version_counter, self.watch.data_written)
+            value._version_counter = DataVersion(args[0]._version_counter, self.watch.data_written)
         return value
 
     def _clip(self, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:

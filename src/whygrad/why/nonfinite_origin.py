@@ -56,7 +56,7 @@ def _origin_of_value(edge: Any, value: Any, budget: list[int]) -> NonfiniteOrigi
     """The origin of a value that came from `edge`."""
     target = row_node(edge)[0]
     if isinstance(target, Tensor):
-        written = target._version_counter[1] if len(target._version_counter) > 1 else None
+        written = target._version_counter.site
         return NonfiniteOrigin(written or (target._cause[0].site if target._cause else None), "", nan_or_inf(value), "")
     return _origin_in_node(target, value, budget) if isinstance(target, Node) else None
 

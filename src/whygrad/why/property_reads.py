@@ -67,7 +67,7 @@ def _was_used_by_hand(q: Question, explanation: Explanation) -> bool:
     """True after `w -= lr * w.grad` and `w.grad.zero_()`: the program applied and cleared the gradient itself."""
     latest = q.ledger.deposits[-1] if q.ledger is not None and q.ledger.deposits else None
     by_hand = any(cause.expression.endswith("grad.zero_()") for cause in explanation.causes)
-    return by_hand and latest is not None and not latest.applied and latest.version < q.t._version_counter[0]
+    return by_hand and latest is not None and not latest.applied and latest.version < q.t._version_counter.value
 
 
 def _was_applied(q: Question) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad.base.version import Version
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why.gradient_flow import ARITHMETIC, COMPARING, BackwardStep, gradient_values, is_pass_through, row_name
@@ -262,20 +263,25 @@ class ValueCopy:
         return any(reference() is t for reference in self.behind)
 
 
-class DataCounter(list[Any]):
-    """The version counter of the alias that `.data` returns: separate from the tensor's own, it reports writes to the watch."""
+class DataVersion(Version):
+    """The version of the alias that `.data` returns: separate from the tensor's own, it reports writes to the watch."""
 
-    __slots__ = ("note", "of")
+    __slots__ = ("counted", "note", "of")
 
-    def __init__(self, of: list[Any], note: Any) -> None:
-        super().__init__((0,))
+    def __init__(self, of: Version, note: Any) -> None:
+        self.site = None
+        self.counted = 0
         self.of = of
         self.note = note
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(index, value)
-        if index == 0:
-            self.note(self.of)
+    @property
+    def value(self) -> int:  # type: ignore[override]
+        return self.counted
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.counted = value
+        self.note(self.of)
 
 
 class FunctionSample:

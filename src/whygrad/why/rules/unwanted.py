@@ -178,7 +178,7 @@ def not_in_optimizer(q: Question) -> Provisional | None:
     def never_updated() -> bool:
         begun = 0 if q.ledger is None else q.ledger.first_backward
         # Without a later step the gradient is only read.
-        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._version_counter[0] <= version
+        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._version_counter.value <= version
 
     return Provisional(explanation, never_updated)
 

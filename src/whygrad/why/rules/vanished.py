@@ -109,7 +109,7 @@ def _cleared_in_place(q: Question) -> Explanation | None:
     grad = q.t._grad
     assert grad is not None
     log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
-    written = grad._version_counter[1] if len(grad._version_counter) > 1 else None
+    written = grad._version_counter.site
     site = log[1] if log is not None and log[0] == "cleared" else written
     return Explanation(
         "this gradient is exactly zero", "grad-cleared",
@@ -255,8 +255,8 @@ def _site_of_input(node: Node, position: int) -> Site | None:
     """The site of an argument's last in-place write or creation, if it is a leaf or a constant."""
     edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
     if isinstance(edge, Tensor):
-        counter = edge._version_counter
-        return counter[1] if len(counter) > 1 else edge._cause[0].site if edge._cause else None
+        written = edge._version_counter.site
+        return written if written is not None else edge._cause[0].site if edge._cause else None
     causes = node.cuts[position] if edge is None and node.cuts is not None and position < len(node.cuts) else ()
     return causes[0].site if causes else None
 
@@ -329,10 +329,10 @@ def _bias_site(node: Node) -> Site | None:
     before = row_node(node.edges[0])[0] if node.edges else None
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
-        if isinstance(end, Tensor) and len(end._version_counter) > 1:
+        if isinstance(end, Tensor) and end._version_counter.site is not None:
             ledger = ledger_of(end)
             # If its first gradient was zero already, no later step is to blame but what was written before it.
-            site: Site | None = end._version_counter[1] if ledger is None or ledger.first_state == "fine" else ledger.written_at
+            site: Site | None = end._version_counter.site if ledger is None or ledger.first_state == "fine" else ledger.written_at
             if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialization
                 return site
     return None
