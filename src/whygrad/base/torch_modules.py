@@ -131,7 +131,7 @@ class _Finder:
             return None
         if home_of(f"torch{fullname[7:]}") in (None, fullname):
             return None
-        return ModuleSpec(fullname, SecondName(), is_package=True)
+        return ModuleSpec(fullname, SecondName(), is_package=True)  # type: ignore[arg-type]
 
 
 sys.meta_path.insert(0, _Finder())
