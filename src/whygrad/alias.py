@@ -47,7 +47,7 @@ class _Finder(MetaPathFinder):
             except ModuleNotFoundError:
                 if not is_missing_module(fullname) or is_prepared(_importing_frame()):
                     raise
-        return ModuleSpec(fullname, _Loader(), is_package=True)
+        return ModuleSpec(fullname, _Loader(), is_package=True)  # type: ignore[arg-type]
 
 
 def _importing_frame() -> FrameType | None:
