@@ -91,7 +91,7 @@ class Outputs:
                 if grad_state.entered or grad_state.derivatives:  # a transform calls the Function with what does not
                     self._refuse_saved(t)
                 result = wrap(t._array)
-                result._version_counter = t._version_counter
+                result._lazy_version = t._version_counter
                 result._cause = self._cause_of_cut(t)
                 return result
             return t if modified else self._view_of_itself(t)

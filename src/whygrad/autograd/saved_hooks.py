@@ -117,7 +117,7 @@ class SavedTensor:
         if self._array is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = wrap(self._array)
-        tensor._version_counter = self._version_counter
+        tensor._lazy_version = self._version_counter
         self.pack(tensor, *hooks)
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -157,7 +157,7 @@ class SavedTensor:
         self._check_version()
         tensor = wrap(self._array)
         if self._version_counter is not None:
-            tensor._version_counter = self._version_counter
+            tensor._lazy_version = self._version_counter
         return self._linked(tensor)
 
     def shown(self) -> Any:
@@ -194,7 +194,7 @@ class SavedTensor:
                 return edge
             edge = Cast(edge, tensor._array.dtype)
         result = wrap(tensor._array)
-        result._version_counter = tensor._version_counter
+        result._lazy_version = tensor._version_counter
         result._node = edge
         return result
 

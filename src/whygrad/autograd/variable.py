@@ -36,7 +36,7 @@ class Variable(metaclass=_VariableMeta):
             result = wrap(np.empty(0, np.float32))
         elif isinstance(data, Tensor):
             result = wrap(data._array)
-            result._version_counter = data._version_counter
+            result._lazy_version = data._version_counter
             result._cause = cut(data, "detach", "Variable(...)")
         else:
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")

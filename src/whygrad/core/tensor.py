@@ -139,14 +139,11 @@ class Tensor:
 
     @property
     def _version_counter(self) -> Version:
+        """The version of the memory. Whoever shares the memory takes it as its own `_lazy_version`."""
         version = self._lazy_version
         if version is None:
             version = self._lazy_version = unwritten()
         return version
-
-    @_version_counter.setter
-    def _version_counter(self, version: Version) -> None:
-        self._lazy_version = version
 
     @property
     def meta(self) -> Meta:

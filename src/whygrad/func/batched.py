@@ -127,7 +127,7 @@ def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
     t._node = t._grad = t._meta = None
     t._view: View | None = None  # type: ignore[misc]
     t._indirect = False
-    t._version_counter = whole._version_counter
+    t._lazy_version = whole._version_counter
     t._cause = whole._cause
     t._whole = whole
     t._level = level

@@ -41,7 +41,7 @@ def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
         if connected and x.requires_grad:
             return with_levels((), apply, TABLE["alias"], x)  # type: ignore[no-any-return]
         result = wrap(x._array)
-        result._version_counter = x._version_counter
+        result._lazy_version = x._version_counter
         result._indirect = True
         return result
     *outer, level = levels

@@ -166,7 +166,7 @@ def _cut(t: Tensor) -> Tensor:
         result: Tensor = batched(_cut(t._whole), t._level)
     else:
         result = wrap(t._array)
-        result._version_counter = t._version_counter
+        result._lazy_version = t._version_counter
     for level in grad_state.levels:
         tangent = level.tangent(t) if isinstance(level, DualLevel) else None
         if tangent is not None:

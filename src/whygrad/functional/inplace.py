@@ -108,7 +108,7 @@ def _with_own_gradient_dtype(x: Any) -> Any:
     if edge is None or isinstance(edge, Cast):
         return x
     result = wrap(x._array)
-    result._version_counter, result._cause = x._version_counter, x._cause
+    result._lazy_version, result._cause = x._version_counter, x._cause
     result._node = Cast(edge, x._array.dtype)
     return result
 

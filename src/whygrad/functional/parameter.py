@@ -50,7 +50,7 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
         self._array = data._array
         self._node = self._grad = self._view = self._meta = None
         self._indirect = bool(requires_grad)
-        self._version_counter = data._version_counter
+        self._lazy_version = data._version_counter
         self._cause = _causes(data, cls.__name__)
         return self
 

@@ -43,7 +43,7 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     if process_state.any_mode_active and grad_state.levels:
         return _cast_under_transforms(t, wanted)
     result = wrap(cast_values(array, wanted))
-    result._version_counter = t._version_counter
+    result._lazy_version = t._version_counter
     result._cause = t._cause
     if not process_state.any_mode_active or (grad_state.grad and not grad_state.inference):
         edge = source(t) if t._node is None and t._indirect else t._node

@@ -200,7 +200,7 @@ class TensorProperties:
     def _with_numbers(self: Any, array: np.ndarray) -> Tensor:
         """A constant with other numbers, made from `_numbers`; a change of this tensor is still noticed."""
         result = wrap(array)
-        result._version_counter = self._version_counter
+        result._lazy_version = self._version_counter
         return result
 
 

@@ -106,7 +106,7 @@ def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requ
         refuse_unless(dtype.category >= (3 if conj else 2 if neg else 0),
                       f"a storage of {dtype} cannot be {'conjugated' if conj else 'negated'}")
         tensor.__class__ = KINDS[conj, neg]  # type: ignore[assignment]
-    tensor._version_counter = storage.counter
+    tensor._lazy_version = storage.counter
     return tensor
 
 

@@ -65,7 +65,7 @@ class Listener:
             self.watch.data_replaced(*args)
         elif type(value._version_counter) is Version:
             # What `.data` gives counts its versions apart: a write through it is told to the watch.
-            value._version_counter = DataVersion(args[0]._version_counter, self.watch.data_written)
+            value._lazy_version = DataVersion(args[0]._version_counter, self.watch.data_written)
         return value
 
     def _clip(self, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:

@@ -58,7 +58,7 @@ class DelayedError(Node):
         results = []
         for i, t in enumerate(tensors):
             result = wrap(t._array)
-            result._version_counter = t._version_counter
+            result._lazy_version = t._version_counter
             if any(edge is not None for edge in edges):
                 result._node = port_of(error, i) if several else error
             results.append(result)
