@@ -1,7 +1,7 @@
 """torch.distributions."""
 
 from whygrad.base.unsupported import absent_from
-from whygrad.distributions import constraints, kl_mixed, kl_vectors, transforms
+from whygrad.distributions import constraints, transforms
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.binomial import Binomial
@@ -23,7 +23,6 @@ from whygrad.distributions.half_cauchy import HalfCauchy
 from whygrad.distributions.half_normal import HalfNormal
 from whygrad.distributions.independent import Independent
 from whygrad.distributions.inverse_gamma import InverseGamma
-from whygrad.distributions.kl import kl_divergence, register_kl
 from whygrad.distributions.kumaraswamy import Kumaraswamy
 from whygrad.distributions.laplace import Laplace
 from whygrad.distributions.lkj_cholesky import LKJCholesky
@@ -47,6 +46,11 @@ from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.von_mises import VonMises
 from whygrad.distributions.weibull import Weibull
 from whygrad.distributions.wishart import Wishart
+
+# isort: split
+# The divergences take the families from this namespace.
+from whygrad.distributions import kl_mixed, kl_vectors
+from whygrad.distributions.kl import kl_divergence, register_kl
 
 __getattr__ = absent_from("torch.distributions")
 

@@ -50,9 +50,7 @@ class Beta(ExponentialFamily):
     def entropy(self) -> Any:
         return self._dirichlet.entropy()
 
-    @property
-    def _natural_params(self) -> Any:
-        return self.concentration1, self.concentration0
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return x.lgamma() + y.lgamma() - (x + y).lgamma()

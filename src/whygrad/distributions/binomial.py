@@ -8,7 +8,7 @@ import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.probs_or_logits import ProbsOrLogits
 
 __all__ = ["Binomial"]
 
@@ -18,19 +18,15 @@ def _positive_part(x: Any) -> Any:
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
-class CountDistribution(ProbsOrLogits, Distribution):
+class CountDistribution(ProbsOrLogits):
     """Base of distributions of counts: `total_count` trials with the same probability of success."""
 
-    _parts = ("total_count", "probs", "logits")
-    _constants = ("_given",)
-    total_count: Any
 
     def __init__(self, total_count: Real, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:
-        self._given = given(probs, logits)
-        self._broadcast(**{"total_count": total_count, self._given: logits if probs is None else probs})
+        shape = self._broadcast(total_count=total_count, **self._choose(probs, logits))
         self.total_count = self.total_count.to(self._param.dtype)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        Distribution.__init__(self, shape, validate_args=validate_args)
 
 
 class Binomial(CountDistribution):
@@ -39,7 +35,6 @@ class Binomial(CountDistribution):
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
                        "logits": constraints.real}
     has_enumerate_support = True
-    _parts = CountDistribution._parts
 
     def __init__(self, total_count: Real = 1, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:

@@ -10,25 +10,23 @@ from whygrad.base import dtypes
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
-from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.utils import Values
 
 __all__ = ["Categorical"]
 
 
-class Categorical(ProbsOrLogits, Distribution):
+class Categorical(ProbsOrLogits):
     """Categorical(probs) or Categorical(logits=...): integers from 0, with probabilities along the last dim."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
-    _parts = ("probs", "logits")
     _constants = ("_given", "_num_events")
     _is_binary = False
 
     def __init__(self, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
-        self._given = given(probs, logits)
-        weights: Any = logits if probs is None else probs
+        (_, weights), = self._choose(probs, logits).items()
         if weights.dim() < 1:
             raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
         if probs is None:
@@ -36,7 +34,7 @@ class Categorical(ProbsOrLogits, Distribution):
         else:
             self.probs = weights / weights.sum(-1, keepdim=True)
         self._num_events = self._param.size()[-1]
-        super().__init__(self._param.size()[:-1], validate_args=validate_args)
+        Distribution.__init__(self, self._param.size()[:-1], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:

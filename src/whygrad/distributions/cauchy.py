@@ -16,7 +16,6 @@ __all__ = ["Cauchy"]
 class Cauchy(LocationScale):
     """Cauchy(loc, scale): the ratio of two normals; it has no mean."""
 
-    _parts = ("loc", "scale")
 
     mean = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
     variance = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))

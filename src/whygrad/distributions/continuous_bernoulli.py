@@ -7,9 +7,9 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from whygrad.nn.functional import binary_cross_entropy_with_logits
 
@@ -22,23 +22,20 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     Around p = 1/2, between the `lims`, its formulas are 0 / 0 and are replaced by Taylor series.
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
-    _parts = ("probs", "logits")
     _constants = ("_given", "_lims")
 
     def __init__(self, probs: Real | None = None, logits: Real | None = None, lims: tuple[float, float] = (0.499, 0.501),
                  validate_args: bool | None = None) -> None:
-        self._given = given(probs, logits)
-        self._broadcast(**{self._given: logits if probs is None else probs})
+        self._broadcast(**self._choose(probs, logits))
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
         self._lims = lims
-        super().__init__(self._param.size(), validate_args=validate_args)
+        Distribution.__init__(self, self._param.size(), validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Any:
@@ -75,7 +72,6 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return self._either(p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2),
                             1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-
     def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.icdf(torch.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
 
@@ -99,9 +95,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         miss, hit = (-self.probs).log1p(), self.probs.log()
         return self.mean * (miss - hit) - self._cont_bern_log_norm() - miss
 
-    @property
-    def _natural_params(self) -> Any:
-        return (self.logits,)
+    _natural_params = property(lambda self: (self.logits,))
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         low, high = (limit - 0.5 for limit in self._lims)

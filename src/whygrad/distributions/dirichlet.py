@@ -21,7 +21,6 @@ class Dirichlet(ExponentialFamily):
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
-    _parts = ("concentration",)
 
     def __init__(self, concentration: Values, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -57,9 +56,7 @@ class Dirichlet(ExponentialFamily):
                 - (self.concentration.size(-1) - total) * total.digamma()
                 - ((self.concentration - 1.0) * self.concentration.digamma()).sum(-1))
 
-    @property
-    def _natural_params(self) -> Any:
-        return (self.concentration,)
+    _natural_params = property(lambda self: (self.concentration,))
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()

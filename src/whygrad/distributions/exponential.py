@@ -20,12 +20,9 @@ class Exponential(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
-    _parts = ("rate",)
-    rate: Any
 
     def __init__(self, rate: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(rate=rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(rate=rate), validate_args=validate_args)
 
     mean = property(lambda self: self.rate.reciprocal())
     mode = property(lambda self: torch.zeros_like(self.rate))
@@ -49,9 +46,7 @@ class Exponential(ExponentialFamily):
     def entropy(self) -> Any:
         return 1.0 - self.rate.log()
 
-    @property
-    def _natural_params(self) -> Any:
-        return (-self.rate,)
+    _natural_params = property(lambda self: (-self.rate,))
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return -(-x).log()

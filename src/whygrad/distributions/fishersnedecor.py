@@ -19,9 +19,7 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    _parts = ("df1", "df2", "_gamma1", "_gamma2")
-    df1: Any
-    df2: Any
+    _parts = ("_gamma1", "_gamma2")
 
     def __init__(self, df1: Real, df2: Real, validate_args: bool | None = None) -> None:
         self._broadcast(df1=df1, df2=df2)

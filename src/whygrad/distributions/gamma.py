@@ -21,13 +21,9 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
-    _parts = ("concentration", "rate")
-    concentration: Any
-    rate: Any
 
     def __init__(self, concentration: Real, rate: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(concentration=concentration, rate=rate)
-        super().__init__(self.concentration.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(concentration=concentration, rate=rate), validate_args=validate_args)
 
     mean = property(lambda self: self.concentration / self.rate)
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
@@ -54,9 +50,7 @@ class Gamma(ExponentialFamily):
         return (self.concentration - self.rate.log() + self.concentration.lgamma()
                 + (1.0 - self.concentration) * self.concentration.digamma())
 
-    @property
-    def _natural_params(self) -> Any:
-        return self.concentration - 1, -self.rate
+    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()

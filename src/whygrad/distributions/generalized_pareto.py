@@ -17,14 +17,9 @@ class GeneralizedPareto(Distribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
-    _parts = ("loc", "scale", "concentration")
-    loc: Any
-    scale: Any
-    concentration: Any
 
     def __init__(self, loc: Real, scale: Real, concentration: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, scale=scale, concentration=concentration)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(loc=loc, scale=scale, concentration=concentration), validate_args=validate_args)
 
     def _split(self) -> tuple[Any, Any]:
         """Where the concentration is zero, and the concentration without zeros."""

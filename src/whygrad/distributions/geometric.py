@@ -8,26 +8,21 @@ import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter
 from whygrad.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["Geometric"]
 
 
-class Geometric(ProbsOrLogits, Distribution):
+class Geometric(ProbsOrLogits):
     """Geometric(probs) or Geometric(logits=...): failures before the first success."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parts = ("probs", "logits")
-    _constants = ("_given",)
 
     def __init__(self, probs: Real | None = None, logits: Real | None = None, validate_args: bool | None = None) -> None:
-        self._given = given(probs, logits)
-        self._broadcast(**{self._given: logits if probs is None else probs})
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
         if self._validate_args and probs is not None:
             self._check_positive()
 

@@ -22,9 +22,6 @@ class Gumbel(TransformedDistribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
-    _parts = ("loc", "scale")
-    loc: Any
-    scale: Any
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
         self._broadcast(loc=loc, scale=scale)

@@ -15,7 +15,6 @@ __all__ = ["HalfCauchy"]
 class HalfCauchy(Folded):
     """HalfCauchy(scale): |x| for x ~ Cauchy(0, scale)."""
 
-    _parts = ()
 
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)

@@ -14,7 +14,6 @@ __all__ = ["HalfNormal"]
 class HalfNormal(Folded):
     """HalfNormal(scale): |x| for x ~ Normal(0, scale)."""
 
-    _parts = ()
 
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)

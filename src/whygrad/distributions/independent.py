@@ -15,7 +15,6 @@ class Independent(Distribution):
     """Independent(base, n): the last n batch dims of `base` are dims of the event; log_prob sums over them."""
 
     arg_constraints: dict[str, Any] = {}
-    _parts = ()
     _constants = ("reinterpreted_batch_ndims",)
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:

@@ -21,7 +21,6 @@ class InverseGamma(TransformedDistribution):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True  # type: ignore[assignment]
-    _parts = ()
 
     def __init__(self, concentration: Real, rate: Real, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)

@@ -7,29 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad import distributions as D
 from whygrad.base.errors import user_stacklevel
-from whygrad.distributions.bernoulli import Bernoulli
-from whygrad.distributions.beta import Beta
-from whygrad.distributions.binomial import Binomial
-from whygrad.distributions.categorical import Categorical
-from whygrad.distributions.cauchy import Cauchy
-from whygrad.distributions.continuous_bernoulli import ContinuousBernoulli
-from whygrad.distributions.dirichlet import Dirichlet
 from whygrad.distributions.distribution import Distribution
-from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.exponential import Exponential
-from whygrad.distributions.gamma import Gamma
-from whygrad.distributions.geometric import Geometric
-from whygrad.distributions.gumbel import Gumbel
-from whygrad.distributions.half_normal import HalfNormal
-from whygrad.distributions.independent import Independent
-from whygrad.distributions.laplace import Laplace
-from whygrad.distributions.normal import Normal
-from whygrad.distributions.one_hot_categorical import OneHotCategorical
-from whygrad.distributions.pareto import Pareto
-from whygrad.distributions.poisson import Poisson
-from whygrad.distributions.transformed_distribution import TransformedDistribution
-from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import Values, _sum_rightmost, euler_constant
 from whygrad.nn.functional import softplus
 
@@ -76,7 +56,7 @@ def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:
     return _KL_REGISTRY[by_p]
 
 
-@register_kl(Bernoulli, Bernoulli)
+@register_kl(D.Bernoulli, D.Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Any:
     hits = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     hits = hits.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
@@ -84,7 +64,7 @@ def _bernoulli(p: Any, q: Any) -> Any:
     return hits + misses.masked_fill(q.probs == 1, math.inf).masked_fill(p.probs == 1, 0)
 
 
-@register_kl(Beta, Beta)
+@register_kl(D.Beta, D.Beta)
 def _beta(p: Any, q: Any) -> Any:
     total_p, total_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
     norm = (q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
@@ -94,7 +74,7 @@ def _beta(p: Any, q: Any) -> Any:
             + (total_q - total_p) * total_p.digamma())
 
 
-@register_kl(Binomial, Binomial)
+@register_kl(D.Binomial, D.Binomial)
 def _binomial(p: Any, q: Any) -> Any:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
@@ -102,19 +82,19 @@ def _binomial(p: Any, q: Any) -> Any:
     return (p.total_count * each).masked_fill(p.total_count > q.total_count, math.inf)
 
 
-@register_kl(Categorical, Categorical)
+@register_kl(D.Categorical, D.Categorical)
 def _categorical(p: Any, q: Any) -> Any:
     terms = p.probs * (p.logits - q.logits)
     return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
 
 
-@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+@register_kl(D.ContinuousBernoulli, D.ContinuousBernoulli)
 def _continuous_bernoulli(p: Any, q: Any) -> Any:
     return (p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p()
             - q._cont_bern_log_norm() - (-q.probs).log1p())
 
 
-@register_kl(Dirichlet, Dirichlet)
+@register_kl(D.Dirichlet, D.Dirichlet)
 def _dirichlet(p: Any, q: Any) -> Any:
     total_p, total_q = p.concentration.sum(-1), q.concentration.sum(-1)
     norm = total_p.lgamma() - total_q.lgamma() - (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
@@ -122,13 +102,13 @@ def _dirichlet(p: Any, q: Any) -> Any:
     return norm + ((p.concentration - q.concentration) * mean_log).sum(-1)
 
 
-@register_kl(Exponential, Exponential)
+@register_kl(D.Exponential, D.Exponential)
 def _exponential(p: Any, q: Any) -> Any:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
 
 
-@register_kl(ExponentialFamily, ExponentialFamily)
+@register_kl(D.ExponentialFamily, D.ExponentialFamily)
 def _exponential_family(p: Any, q: Any) -> Any:
     """The Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
@@ -142,77 +122,77 @@ def _exponential_family(p: Any, q: Any) -> Any:
     return result
 
 
-@register_kl(Gamma, Gamma)
+@register_kl(D.Gamma, D.Gamma)
 def _gamma(p: Any, q: Any) -> Any:
     return (q.concentration * (p.rate / q.rate).log() + q.concentration.lgamma() - p.concentration.lgamma()
             + (p.concentration - q.concentration) * p.concentration.digamma()
             + (q.rate - p.rate) * (p.concentration / p.rate))
 
 
-@register_kl(Gumbel, Gumbel)
+@register_kl(D.Gumbel, D.Gumbel)
 def _gumbel(p: Any, q: Any) -> Any:
     ratio, gap = p.scale / q.scale, (p.loc - q.loc) / q.scale
     return -ratio.log() + gap + ratio * euler_constant + ((1 + ratio).lgamma() - gap).exp() - (1 + euler_constant)
 
 
-@register_kl(Geometric, Geometric)
+@register_kl(D.Geometric, D.Geometric)
 def _geometric(p: Any, q: Any) -> Any:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
-@register_kl(Laplace, Laplace)
+@register_kl(D.Laplace, D.Laplace)
 def _laplace(p: Any, q: Any) -> Any:
     ratio, gap = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + gap / q.scale + ratio * (-gap / p.scale).exp() - 1
 
 
-@register_kl(Normal, Normal)
+@register_kl(D.Normal, D.Normal)
 def _normal(p: Any, q: Any) -> Any:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-@register_kl(Pareto, Pareto)
+@register_kl(D.Pareto, D.Pareto)
 def _pareto(p: Any, q: Any) -> Any:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
     return result.masked_fill(p.scale < q.scale, math.inf)
 
 
-@register_kl(Poisson, Poisson)
+@register_kl(D.Poisson, D.Poisson)
 def _poisson(p: Any, q: Any) -> Any:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
-@register_kl(Uniform, Uniform)
+@register_kl(D.Uniform, D.Uniform)
 def _uniform(p: Any, q: Any) -> Any:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
 
 
-@register_kl(Cauchy, Cauchy)
+@register_kl(D.Cauchy, D.Cauchy)
 def _cauchy(p: Any, q: Any) -> Any:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
-@register_kl(HalfNormal, HalfNormal)
+@register_kl(D.HalfNormal, D.HalfNormal)
 def _half_normal(p: Any, q: Any) -> Any:
     return _normal(p.base_dist, q.base_dist)
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
+@register_kl(D.OneHotCategorical, D.OneHotCategorical)
 def _one_hot_categorical(p: Any, q: Any) -> Any:
     return _categorical(p._categorical, q._categorical)
 
 
-@register_kl(TransformedDistribution, TransformedDistribution)
+@register_kl(D.TransformedDistribution, D.TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Any:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
 
 
-@register_kl(Independent, Independent)
+@register_kl(D.Independent, D.Independent)
 def _independent(p: Any, q: Any) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError

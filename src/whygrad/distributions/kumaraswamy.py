@@ -22,9 +22,6 @@ class Kumaraswamy(TransformedDistribution):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True  # type: ignore[assignment]
-    _parts = ("concentration1", "concentration0")
-    concentration1: Any
-    concentration0: Any
 
     def __init__(self, concentration1: Real, concentration0: Real, validate_args: bool | None = None) -> None:
         self._broadcast(concentration1=concentration1, concentration0=concentration0)

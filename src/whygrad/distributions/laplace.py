@@ -15,7 +15,6 @@ __all__ = ["Laplace"]
 class Laplace(LocationScale):
     """Laplace(loc, scale): the double exponential distribution."""
 
-    _parts = ("loc", "scale")
 
     mean = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale.pow(2))

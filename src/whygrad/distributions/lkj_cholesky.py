@@ -23,9 +23,8 @@ class LKJCholesky(Distribution):
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
-    _parts = ("concentration", "_beta")
+    _parts = ("_beta",)
     _constants = ("dim",)
-    concentration: Any
 
     def __init__(self, dim: int, concentration: Real = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real
 
@@ -14,11 +12,8 @@ class LocationScale(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    loc: Any
-    scale: Any
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, scale=scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(loc=loc, scale=scale), validate_args=validate_args)
 
     mode = property(lambda self: self.loc)

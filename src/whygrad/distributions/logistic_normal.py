@@ -17,7 +17,6 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
     has_rsample = True  # type: ignore[assignment]
-    _parts = ()
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)

@@ -25,7 +25,6 @@ class LowRankMultivariateNormal(Distribution):
                        "cov_diag": constraints.independent(constraints.positive, 1)}
     support = constraints.real_vector
     has_rsample = True
-    _parts = ("loc", "cov_factor", "cov_diag")
     _constants = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(self, loc: Values, cov_factor: Values, cov_diag: Values, validate_args: bool | None = None) -> None:
@@ -67,8 +66,7 @@ class LowRankMultivariateNormal(Distribution):
     def _of_batch(self, matrices: Any) -> Any:
         return matrices.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
-    mean = property(lambda self: self.loc)
-    mode = property(lambda self: self.loc)
+    mean = mode = property(lambda self: self.loc)
 
     @lazy_property
     def variance(self) -> Any:

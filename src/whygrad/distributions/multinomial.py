@@ -9,18 +9,16 @@ import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Binomial
 from whygrad.distributions.categorical import Categorical
-from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values, broadcast_all
 
 __all__ = ["Multinomial"]
 
 
-class Multinomial(OfCategories, Distribution):
+class Multinomial(OfCategories):
     """Multinomial(total_count, probs) or with logits: the counts of each category in `total_count` draws."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    _parts = ("_categorical",)
     _constants = ("total_count",)
 
     def __init__(self, total_count: int = 1, probs: Values | None = None, logits: Values | None = None,

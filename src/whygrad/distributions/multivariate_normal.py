@@ -46,39 +46,25 @@ def _precision_to_scale_tril(precision: Any) -> Any:
     return linalg.solve_triangular(inverse, torch.eye(precision.shape[-1], dtype=precision.dtype), upper=False)
 
 
-class MultivariateNormal(Distribution):
-    """MultivariateNormal(loc, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
+class ScaleMatrix(Distribution):
+    """Base of distributions given by one of three matrices; the other two are computed on first access."""
 
-    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
-    support = constraints.real_vector
-    has_rsample = True
-    _parts = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
-    _constants = ("_unbroadcasted_scale_tril",)
-    loc: Any
-
-    def __init__(self, loc: Values, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
-                 scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
-        if loc.dim() < 1:
-            raise ValueError("loc must be at least one-dimensional.")
-        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
-        passed = {name: m for name, m in matrices.items() if m is not None}
+    def _only(self, refusal: type[Exception], **matrices: Any) -> tuple[str, Any]:
+        """The name and the value of the matrix that was passed."""
+        passed = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(passed) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        (name, matrix), = passed.items()
-        if matrix.dim() < 2:
-            shown = "scale_tril matrix" if name == "scale_tril" else name
-            raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
-        batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+            raise refusal("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        return passed[0]
+
+    def _start(self, name: str, matrix: Any, batch_shape: Shape, event_shape: Shape, validate_args: bool | None) -> None:
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
-        self.loc = loc.expand((*batch_shape, -1))
-        super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril: Any = {
-            "scale_tril": lambda m: m, "covariance_matrix": linalg.cholesky,
-            "precision_matrix": _precision_to_scale_tril}[name](matrix)
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        factor = {"covariance_matrix": linalg.cholesky, "precision_matrix": _precision_to_scale_tril}.get(name)
+        self._unbroadcasted_scale_tril = matrix if factor is None else factor(matrix)
 
     def _of_batch(self, matrices: Any) -> Any:
-        return matrices.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+        size = self._event_shape[-1]
+        return matrices.expand((*self._batch_shape, size, size))
 
     @lazy_property
     def scale_tril(self) -> Any:
@@ -88,12 +74,34 @@ class MultivariateNormal(Distribution):
     def covariance_matrix(self) -> Any:
         return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
 
+
+class MultivariateNormal(ScaleMatrix):
+    """MultivariateNormal(loc, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
+
+    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+    support = constraints.real_vector
+    has_rsample = True
+    _constants = ("_unbroadcasted_scale_tril",)
+
+    def __init__(self, loc: Values, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
+                 scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        name, matrix = self._only(ValueError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
+                                  scale_tril=scale_tril)
+        if matrix.dim() < 2:
+            shown = "scale_tril matrix" if name == "scale_tril" else name
+            raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
+        batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        self.loc = loc.expand((*batch_shape, -1))
+        self._start(name, matrix, batch_shape, self.loc.shape[-1:], validate_args)
+
     @lazy_property
     def precision_matrix(self) -> Any:
         return self._of_batch(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    mean = property(lambda self: self.loc)
-    mode = property(lambda self: self.loc)
+    mean = mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Any:

@@ -22,7 +22,6 @@ class NegativeBinomial(CountDistribution):
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
                        "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parts = CountDistribution._parts
 
     mean = property(lambda self: self.total_count * self.logits.exp())
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))

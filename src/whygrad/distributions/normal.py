@@ -19,7 +19,6 @@ class Normal(LocationScale, ExponentialFamily):
     """Normal(loc, scale): mean `loc`, standard deviation `scale`."""
 
     _mean_carrier_measure = 0
-    _parts = ("loc", "scale")
 
     mean = property(lambda self: self.loc)
     stddev = property(lambda self: self.scale)
@@ -49,9 +48,7 @@ class Normal(LocationScale, ExponentialFamily):
     def entropy(self) -> Any:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
-    @property
-    def _natural_params(self) -> Any:
-        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+    _natural_params = property(lambda self: (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()))
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()

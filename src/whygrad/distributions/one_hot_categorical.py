@@ -7,7 +7,7 @@ from typing import Any
 import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
-from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values
 from whygrad.nn.functional import one_hot
@@ -15,13 +15,11 @@ from whygrad.nn.functional import one_hot
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(OfCategories, Distribution):
+class OneHotCategorical(OfCategories):
     """OneHotCategorical(probs) or OneHotCategorical(logits=...)"""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
-    _parts = ("_categorical",)
 
     def __init__(self, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:

@@ -17,9 +17,6 @@ class Pareto(TransformedDistribution):
     """Pareto(scale, alpha): scale * exp(x) for x ~ Exponential(alpha)."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    _parts = ("scale", "alpha")
-    scale: Any
-    alpha: Any
 
     def __init__(self, scale: Real, alpha: Real, validate_args: bool | None = None) -> None:
         self._broadcast(scale=scale, alpha=alpha)

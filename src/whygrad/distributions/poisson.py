@@ -19,16 +19,12 @@ class Poisson(ExponentialFamily):
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
-    _parts = ("rate",)
-    rate: Any
 
     def __init__(self, rate: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(rate=rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(rate=rate), validate_args=validate_args)
 
-    mean = property(lambda self: self.rate)
+    mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
-    variance = property(lambda self: self.rate)
 
     def sample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
@@ -40,9 +36,7 @@ class Poisson(ExponentialFamily):
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> Any:
-        return (self.rate.log(),)
+    _natural_params = property(lambda self: (self.rate.log(),))
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.exp()

@@ -6,8 +6,8 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
@@ -15,20 +15,16 @@ from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
+class LogitRelaxedBernoulli(ProbsOrLogits):
     """The logit of RelaxedBernoulli(temperature, probs or logits)."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
-    _parts = ("probs", "logits")
     _constants = ("_given", "temperature")
 
     def __init__(self, temperature: Values, probs: Real | None = None, logits: Real | None = None,
                  validate_args: bool | None = None) -> None:
         self.temperature: Any = temperature
-        self._given = given(probs, logits)
-        self._broadcast(**{self._given: logits if probs is None else probs})
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
@@ -50,7 +46,6 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True  # type: ignore[assignment]
-    _parts = ()
 
     def __init__(self, temperature: Values, probs: Real | None = None, logits: Real | None = None,
                  validate_args: bool | None = None) -> None:

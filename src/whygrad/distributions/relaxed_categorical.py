@@ -7,7 +7,7 @@ from typing import Any
 import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
-from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform
@@ -16,13 +16,11 @@ from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(OfCategories, Distribution):
+class ExpRelaxedCategorical(OfCategories):
     """The logarithm of RelaxedOneHotCategorical(temperature, probs or logits)."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
-    _parts = ("_categorical",)
     _constants = ("temperature",)
 
     def __init__(self, temperature: Values, probs: Values | None = None, logits: Values | None = None,
@@ -53,7 +51,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     has_rsample = True  # type: ignore[assignment]
-    _parts = ()
 
     def __init__(self, temperature: Values, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:

@@ -20,10 +20,7 @@ class StudentT(Distribution):
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _parts = ("df", "loc", "scale", "_chi2")
-    df: Any
-    loc: Any
-    scale: Any
+    _parts = ("_chi2",)
 
     def __init__(self, df: Real, loc: Real = 0.0, scale: Real = 1.0, validate_args: bool | None = None) -> None:
         self._broadcast(df=df, loc=loc, scale=scale)

@@ -19,8 +19,6 @@ class TransformedDistribution(Distribution):
     """TransformedDistribution(base, transforms): samples of `base` after one transform or a list of them."""
 
     arg_constraints: dict[str, Any] = {}
-    _parts: tuple[str, ...] = ()
-    base_dist: Any
 
     def __init__(self, base_distribution: Distribution, transforms: Transform | list[Transform],
                  validate_args: bool | None = None) -> None:

@@ -17,12 +17,9 @@ class Uniform(Distribution):
 
     has_rsample = True
     _parts = ("low", "high")
-    low: Any
-    high: Any
 
     def __init__(self, low: Real, high: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(low=low, high=high)
-        super().__init__(self.low.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(low=low, high=high), validate_args=validate_args)
 
     @property
     def arg_constraints(self) -> dict[str, Any]:

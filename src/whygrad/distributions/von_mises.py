@@ -22,21 +22,16 @@ class VonMises(Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
-    _parts = ("loc", "concentration")
-    loc: Any
-    concentration: Any
 
     def __init__(self, loc: Values, concentration: Values, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, concentration=concentration)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+        super().__init__(self._broadcast(loc=loc, concentration=concentration), validate_args=validate_args)
 
     @validated
     def log_prob(self, value: Any) -> Any:
         log_bessel = SPECIAL["i0e"](self.concentration).log() + self.concentration
         return self.concentration * (value - self.loc).cos() - math.log(2 * math.pi) - log_bessel
 
-    mean = property(lambda self: self.loc)
-    mode = property(lambda self: self.loc)
+    mean = mode = property(lambda self: self.loc)
     variance = property(lambda self: 1 - SPECIAL["i1e"](self.concentration) / SPECIAL["i0e"](self.concentration))
 
     def sample(self, sample_shape: Shape = ()) -> Any:

@@ -20,9 +20,7 @@ class Weibull(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
-    _parts = ("scale", "concentration", "concentration_reciprocal")
-    scale: Any
-    concentration: Any
+    _parts = ("concentration_reciprocal",)
 
     def __init__(self, scale: Real, concentration: Real, validate_args: bool | None = None) -> None:
         self._broadcast(scale=scale, concentration=concentration)

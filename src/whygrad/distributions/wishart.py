@@ -15,28 +15,24 @@ from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
+from whygrad.distributions.multivariate_normal import ScaleMatrix, _half_log_det
 from whygrad.distributions.utils import Values, lazy_property
 
 __all__ = ["Wishart"]
 
 
-class Wishart(ExponentialFamily):
+class Wishart(ScaleMatrix, ExponentialFamily):
     """Wishart(df, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
 
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
     _parts = ("df", "covariance_matrix", "precision_matrix", "scale_tril")
-    df: Any
 
     def __init__(self, df: Real, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
                  scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
-        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
-        passed = {name: m for name, m in matrices.items() if m is not None}
-        if len(passed) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        (name, matrix), = passed.items()
+        name, matrix = self._only(AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
+                                  scale_tril=scale_tril)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         if isinstance(df, numbers.Number):
@@ -52,11 +48,7 @@ class Wishart(ExponentialFamily):
         if bool(self.df.lt(size).any()):
             warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                           stacklevel=user_stacklevel())
-        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
-        super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril: Any = {
-            "scale_tril": lambda m: m, "covariance_matrix": linalg.cholesky,
-            "precision_matrix": _precision_to_scale_tril}[name](matrix)
+        self._start(name, matrix, batch_shape, matrix.shape[-2:], validate_args)
         # Their square roots are the diagonal of a sample's factor.
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=matrix.dtype).expand((*batch_shape, -1)))
 
@@ -71,19 +63,8 @@ class Wishart(ExponentialFamily):
         new._dist_chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
         return new
 
-    def _of_batch(self, matrices: Any) -> Any:
-        return matrices.expand(self._batch_shape + self._event_shape)
-
     def _per_matrix(self, values: Any) -> Any:
         return values.view((*self._batch_shape, 1, 1))
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        return self._of_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
 
     @lazy_property
     def precision_matrix(self) -> Any:
@@ -150,9 +131,7 @@ class Wishart(ExponentialFamily):
         return ((size + 1) * self._log_scale() + torch.mvlgamma(half, size)
                 - (self.df - size - 1) / 2 * digammas + self.df * size / 2)
 
-    @property
-    def _natural_params(self) -> Any:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+    _natural_params = property(lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2))
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         size = self._event_shape[-1]
