@@ -8,6 +8,10 @@ from typing import Any, ClassVar
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
 
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+           "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+           "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
+
 
 class _Pad(Module):
     """Base of all paddings: (before, after) for each padded dim, last dim first."""

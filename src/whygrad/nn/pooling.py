@@ -9,6 +9,10 @@ from whygrad.nn import functional as F
 from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
 
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+           "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
+           "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+
 
 def _shows(*names: str) -> Callable[[Any], str]:
     """An `extra_repr` of these attributes."""

@@ -21,6 +21,8 @@ from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
 
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+
 Activation = str | Callable[[Any], Any]
 
 

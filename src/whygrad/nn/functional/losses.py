@@ -25,6 +25,11 @@ from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduc
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
 
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
+           "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+           "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
+           "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss"]
+
 _mse_loss = compiled(TABLE["mse_loss"], "tt")
 _nll_loss = compiled(TABLE["nll_loss"], "tts")
 _nll_loss_weighted = compiled(TABLE["nll_loss"], "ttt")

@@ -21,6 +21,8 @@ from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding", "feature_alpha_dropout", "one_hot"]
+
 # The negated lower bound of SELU, the value of dropped elements in alpha dropout.
 SELU_DEPTH = 1.7580993408473766
 
