@@ -5,41 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.nn import functional as F
-from whygrad.nn.module import Module
+from whygrad.nn.from_function import REQUIRED, module_class, shows, store
 
+WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
 
-class Fold(Module):
-    """Adds columns up as windows of an image (col2im)."""
-
-    def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Any) -> Any:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-                f"padding={self.padding}, stride={self.stride}")
-
-
-class Unfold(Module):
-    """Extracts the windows of an image as columns (im2col)."""
-
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Any) -> Any:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-                f"stride={self.stride}")
+Unfold = module_class(
+    "Unfold", __name__, F.unfold,
+    lambda self, input: F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride),
+    WINDOW, start=store, extra_repr=shows(*WINDOW))
+Fold = module_class(
+    "Fold", __name__, F.fold,
+    lambda self, input: F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride),
+    {"output_size": REQUIRED, **WINDOW}, start=store, extra_repr=shows("output_size", *WINDOW))

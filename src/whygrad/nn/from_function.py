@@ -1,4 +1,4 @@
-"""Module classes that store the arguments of one function of `nn.functional` and pass them on."""
+"""Module classes made from a table: of one function of `nn.functional`, or for several numbers of dims."""
 
 from __future__ import annotations
 
@@ -54,3 +54,17 @@ def store(self: Any, **values: Any) -> None:
             self.register_buffer(key, value)
         else:
             setattr(self, key, value)
+
+
+def shows(*names: str) -> Callable[[Any], str]:
+    """An `extra_repr` of these attributes."""
+
+    def extra_repr(self: Any) -> str:
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    return extra_repr
+
+
+def for_dims(base: type[Module], *dims: int) -> list[Any]:
+    """The subclasses of `_Name` that differ in the number of spatial dims: Name1d, Name2d and Name3d."""
+    return [type(f"{base.__name__[1:]}{n}d", (base,), {"dims": n, "__module__": base.__module__}) for n in dims or (1, 2, 3)]

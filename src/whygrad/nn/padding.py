@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from whygrad.nn import functional as F
+from whygrad.nn.from_function import for_dims
 from whygrad.nn.module import Module
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
@@ -46,16 +47,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
-    dims = 1
-
-
-class ConstantPad2d(_ConstantPad):
-    dims = 2
-
-
-class ConstantPad3d(_ConstantPad):
-    dims = 3
+ConstantPad1d, ConstantPad2d, ConstantPad3d = for_dims(_ConstantPad)
 
 
 class _ZeroPad(_ConstantPad):
@@ -86,16 +78,7 @@ class _ReflectionPad(_Pad):
     mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPad):
-    dims = 1
-
-
-class ReflectionPad2d(_ReflectionPad):
-    dims = 2
-
-
-class ReflectionPad3d(_ReflectionPad):
-    dims = 3
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = for_dims(_ReflectionPad)
 
 
 class _ReplicationPad(_Pad):
@@ -104,16 +87,7 @@ class _ReplicationPad(_Pad):
     mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPad):
-    dims = 1
-
-
-class ReplicationPad2d(_ReplicationPad):
-    dims = 2
-
-
-class ReplicationPad3d(_ReplicationPad):
-    dims = 3
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = for_dims(_ReplicationPad)
 
 
 class _CircularPad(_Pad):
@@ -127,13 +101,4 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
-    dims = 1
-
-
-class CircularPad2d(_CircularPad):
-    dims = 2
-
-
-class CircularPad3d(_CircularPad):
-    dims = 3
+CircularPad1d, CircularPad2d, CircularPad3d = for_dims(_CircularPad)
