@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import as_number, check_betas, check_fused, check_lr, check_nonnegative, to_scalar
+from whygrad.optim.options import as_number, check_fused, check_options, to_scalar
 
 Number = float | Tensor
 
@@ -21,10 +21,7 @@ class Adam(Elementwise):
                  fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
@@ -74,25 +71,23 @@ class AdamW(Adam):
 class SparseAdam(Elementwise):
     """Adam for sparse gradients: updates only the elements present in the gradient, and their moments."""
 
+    names = ("exp_avg", "exp_avg_sq")
     scalars: dict[str, float] = {}
     takes_sparse = "rows"
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:
-        check_lr(lr)
+        check_options(lr=lr)
         for name, value in (("learning rate", lr), ("epsilon value", eps)):
             if not as_number(value) > 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
-        check_betas(betas)
+        check_options(betas=betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         complex_params = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
                           if p.dtype.is_complex]
         if complex_params:
             raise ValueError(f"Complex params at indices {complex_params}: SparseAdam does not support complex "
                              "parameters")
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     def step_group(self, group: dict[str, Any]) -> None:
         if any(p.grad is not None and not p.grad.is_sparse for p in group["params"]):

@@ -7,25 +7,21 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import check_betas, check_lr, check_nonnegative
+from whygrad.optim.options import check_options
 
 
 class Adamax(Elementwise):
     """`p -= lr * m / u`, where `m` averages the gradient and `u` is a decaying maximum of its magnitude."""
 
+    names = ("exp_avg", "exp_inf")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_inf"
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:

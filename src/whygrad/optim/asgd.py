@@ -7,26 +7,23 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers
-from whygrad.optim.options import as_number, check_lr, check_nonnegative
+from whygrad.optim.options import as_number, check_options
 
 
 class ASGD(Elementwise):
     """Descent with a decaying step `eta`; the average of the parameters after step `t0` is in `state[p]["ax"]`."""
 
+    names = ("ax",)
     scalars = {"step": 0.0, "eta": 0.0, "mu": 1.0}
     capturable_tensors = "params, mus, etas, and state_steps"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
-        check_lr(lr)
-        check_nonnegative(weight_decay=weight_decay)
+        check_options(lr=lr, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("ax",)
 
     def first_value(self, name: str, group: dict[str, Any]) -> Any:
         return group["lr"] if name == "eta" else super().first_value(name, group)

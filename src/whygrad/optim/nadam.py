@@ -7,12 +7,13 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import check_betas, check_lr, check_nonnegative
+from whygrad.optim.options import check_options
 
 
 class NAdam(Elementwise):
     """Adam with Nesterov momentum: the step mixes the gradient and the updated first moment."""
 
+    names = ("exp_avg", "exp_avg_sq")
     scalars = {"step": 0.0, "mu_product": 1.0}
     capturable_tensors = "params, mu_products and state_steps"
 
@@ -20,17 +21,11 @@ class NAdam(Elementwise):
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "differentiable": differentiable})
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         numbers = super().advance(p, state, numbers)

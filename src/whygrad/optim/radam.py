@@ -7,27 +7,23 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import check_betas, check_lr, check_nonnegative
+from whygrad.optim.options import check_options
 
 
 class RAdam(Elementwise):
     """Momentum alone for the first few steps, then Adam with a rectified step size."""
 
+    names = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable})
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:

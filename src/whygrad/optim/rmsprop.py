@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import check_lr, check_nonnegative
+from whygrad.optim.options import check_options
 
 
 class RMSprop(Elementwise):
@@ -16,8 +16,7 @@ class RMSprop(Elementwise):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_nonnegative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        check_options(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,

@@ -9,7 +9,7 @@ import numpy as np
 
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.optim.elementwise import Elementwise, Numbers, on_arrays, on_rows
-from whygrad.optim.options import check_fused, check_lr, check_nonnegative
+from whygrad.optim.options import check_fused, check_options
 
 
 class SGD(Elementwise):
@@ -20,8 +20,7 @@ class SGD(Elementwise):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:
-        check_lr(lr, nan=True)
-        check_nonnegative(True, momentum=momentum, weight_decay=weight_decay)
+        check_options(True, lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
