@@ -6,8 +6,7 @@ from typing import Any
 
 from whygrad import linalg
 from whygrad.distributions.kl import register_kl
-from whygrad.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from whygrad.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det
+from whygrad.distributions.vectors import LowRankMultivariateNormal, MultivariateNormal, _batch_mahalanobis, _half_log_det
 
 DIFFERENT = "KL-divergence between two {} with                          different event shapes cannot be computed"
 PAIRS = {(MultivariateNormal, MultivariateNormal): "Multivariate Normals",

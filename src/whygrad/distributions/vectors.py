@@ -1,4 +1,4 @@
-"""The multivariate normal distribution."""
+"""Multivariate normal distributions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 
-__all__ = ["MultivariateNormal"]
+__all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
 
 def _batch_mv(matrices: Any, vectors: Any) -> Any:
@@ -120,4 +120,96 @@ class MultivariateNormal(ScaleMatrix):
     def entropy(self) -> Any:
         result = (0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
                   + _half_log_det(self._unbroadcasted_scale_tril))
+        return result.expand(self._batch_shape)
+
+
+class LowRankMultivariateNormal(Distribution):
+    """LowRankMultivariateNormal(loc, cov_factor, cov_diag): covariance cov_factor @ cov_factor.mT + diag(cov_diag).
+
+    Inverse and determinant come from the small matrix I + W' D**-1 W, the capacitance.
+    """
+
+    arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+                       "cov_diag": constraints.independent(constraints.positive, 1)}
+    support = constraints.real_vector
+    has_rsample = True
+    _constants = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
+
+    def __init__(self, loc: Values, cov_factor: Values, cov_diag: Values, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        event_shape = loc.shape[-1:]
+        if cov_factor.dim() < 2:
+            raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+        if cov_factor.shape[-2:-1] != event_shape:
+            raise ValueError(f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m")
+        if cov_diag.shape[-1:] != event_shape:
+            raise ValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
+        try:
+            batch = torch.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        except RuntimeError as error:
+            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag "
+                             f"{cov_diag.shape}") from error
+        self.loc: Any = loc.expand((*batch, -1))
+        self.cov_factor: Any = cov_factor.expand((*batch, -1, -1))
+        self.cov_diag: Any = cov_diag.expand((*batch, -1))
+        self._unbroadcasted_cov_factor: Any = cov_factor
+        self._unbroadcasted_cov_diag: Any = cov_diag
+        scaled = self._scaled_factor()
+        small = torch.matmul(scaled, cov_factor)
+        self._capacitance_tril: Any = linalg.cholesky(small + torch.eye(small.shape[-1], dtype=small.dtype))
+        super().__init__(batch, event_shape, validate_args=validate_args)
+
+    def _scaled_factor(self) -> Any:
+        """W' D**-1"""
+        return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
+
+    def _log_det(self) -> Any:
+        return 2 * _half_log_det(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
+
+    def _mahalanobis(self, x: Any) -> Any:
+        inner = _batch_mahalanobis(self._capacitance_tril, _batch_mv(self._scaled_factor(), x))
+        return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - inner
+
+    def _of_batch(self, matrices: Any) -> Any:
+        return matrices.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    mean = mode = property(lambda self: self.loc)
+
+    @lazy_property
+    def variance(self) -> Any:
+        result = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
+        return result.expand((*self._batch_shape, *self._event_shape))
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
+        scaled = self._unbroadcasted_cov_factor / root
+        correlations = torch.matmul(scaled, scaled.mT) + torch.eye(self._event_shape[0], dtype=scaled.dtype)
+        return self._of_batch(root * linalg.cholesky(correlations))
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        factor = self._unbroadcasted_cov_factor
+        return self._of_batch(torch.matmul(factor, factor.mT) + torch.diag_embed(self._unbroadcasted_cov_diag))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        a: Any = linalg.solve_triangular(self._capacitance_tril, self._scaled_factor(), upper=False)
+        return self._of_batch(torch.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - a.mT @ a)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        for_factor = _standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc.dtype)
+        for_diag = _standard_normal(shape, self.loc.dtype)
+        return (self.loc + _batch_mv(self._unbroadcasted_cov_factor, for_factor)
+                + self._unbroadcasted_cov_diag.sqrt() * for_diag)
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        distance = self._mahalanobis(value - self.loc)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
+
+    def entropy(self) -> Any:
+        result = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
         return result.expand(self._batch_shape)
