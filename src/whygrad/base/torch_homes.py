@@ -37,7 +37,10 @@ _SPLIT = {
     "whygrad.nn.normalization": {"BatchNorm": "torch.nn.modules.batchnorm", "InstanceNorm": "torch.nn.modules.instancenorm"},
     "whygrad.nn.shape": {"latten": "torch.nn.modules.flatten", "": "torch.nn.modules.distance"},
     "whygrad.nn.shuffle": {"Pixel": "torch.nn.modules.pixelshuffle", "": "torch.nn.modules.channelshuffle"},
-    "whygrad.optim.adam": {"AdamW": "torch.optim.adamw", "SparseAdam": "torch.optim.sparse_adam"},
+    "whygrad.optim.adam": {"SparseAdam": "torch.optim.sparse_adam",
+                           **{name: f"torch.optim.{name.lower()}" for name in ("Adamax", "AdamW", "NAdam", "RAdam")}},
+    "whygrad.optim.rms": {name: f"torch.optim.{name.lower()}" for name in ("Adadelta", "Adagrad", "RMSprop")},
+    "whygrad.optim.sgd": {name: f"torch.optim.{name.lower()}" for name in ("ASGD", "Rprop")},
 }
 
 
