@@ -68,6 +68,10 @@ class Uniform(Distribution):
     def entropy(self) -> Any:
         return (self.high - self.low).log()
 
+    def _divergence(self, q: Any) -> Any:
+        result = ((q.high - q.low) / (self.high - self.low)).log()
+        return result.masked_fill((q.low > self.low) | (q.high < self.high), math.inf)
+
 
 class Dirichlet(ExponentialFamily):
     """Dirichlet(concentration): points of the simplex, with mean proportional to the concentration."""
@@ -115,6 +119,12 @@ class Dirichlet(ExponentialFamily):
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()
 
+    def _divergence(self, q: Any) -> Any:
+        total_p, total_q = self.concentration.sum(-1), q.concentration.sum(-1)
+        norm = total_p.lgamma() - total_q.lgamma() - (self.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+        mean_log = self.concentration.digamma() - total_p.digamma().unsqueeze(-1)
+        return norm + ((self.concentration - q.concentration) * mean_log).sum(-1)
+
 
 class Beta(ExponentialFamily):
     """Beta(concentration1, concentration0), on [0, 1]: the first component of a two-dimensional Dirichlet."""
@@ -156,6 +166,14 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return x.lgamma() + y.lgamma() - (x + y).lgamma()
+
+    def _divergence(self, q: Any) -> Any:
+        total_p, total_q = self.concentration1 + self.concentration0, q.concentration1 + q.concentration0
+        norm = (q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
+                - self.concentration1.lgamma() - self.concentration0.lgamma() - total_q.lgamma())
+        return (norm + (self.concentration1 - q.concentration1) * self.concentration1.digamma()
+                + (self.concentration0 - q.concentration0) * self.concentration0.digamma()
+                + (total_q - total_p) * total_p.digamma())
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -280,3 +298,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         cut = torch.where(stable, x, low)
         taylor = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0
         return torch.where(stable, cut.expm1().abs().log() - cut.abs().log(), taylor)
+
+    def _divergence(self, q: Any) -> Any:
+        return (self.mean * (self.logits - q.logits) + self._cont_bern_log_norm() + (-self.probs).log1p()
+                - q._cont_bern_log_norm() - (-q.probs).log1p())

@@ -66,6 +66,10 @@ class Categorical(ProbsOrLogits):
     def enumerate_support(self, expand: bool = True) -> Any:
         return self._enumerated(torch.arange(self._num_events), expand)
 
+    def _divergence(self, q: Any) -> Any:
+        terms = self.probs * (self.logits - q.logits)
+        return terms.masked_fill(q.probs == 0, math.inf).masked_fill(self.probs == 0, 0).sum(-1)
+
 
 class OneHotCategorical(OfCategories):
     """OneHotCategorical(probs) or OneHotCategorical(logits=...)"""
@@ -99,6 +103,9 @@ class OneHotCategorical(OfCategories):
         n = self.event_shape[0]
         values = torch.eye(n, dtype=self._param.dtype).view((n, *[1] * len(self.batch_shape), n))
         return values.expand((n, *self.batch_shape, n)) if expand else values
+
+    def _divergence(self, q: Any) -> Any:
+        return self._categorical._divergence(q._categorical)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

@@ -14,7 +14,7 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.positive import Gamma
 from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter, lazy_property
-from whygrad.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+from whygrad.nn.functional import binary_cross_entropy_with_logits, logsigmoid, softplus
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
 
@@ -53,6 +53,12 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.exp().log1p()
+
+    def _divergence(self, q: Any) -> Any:
+        hits = self.probs * (softplus(-q.logits) - softplus(-self.logits))
+        hits = hits.masked_fill(q.probs == 0, math.inf).masked_fill(self.probs == 0, 0)
+        misses = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
+        return hits + misses.masked_fill(q.probs == 1, math.inf).masked_fill(self.probs == 1, 0)
 
 
 def _positive_part(x: Any) -> Any:
@@ -118,6 +124,12 @@ class Binomial(CountDistribution):
         count = self._common_count("enumerate_support")
         return self._enumerated(torch.arange(1 + count, dtype=self._param.dtype), expand)
 
+    def _divergence(self, q: Any) -> Any:
+        if (self.total_count < q.total_count).any():
+            raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+        each = self.probs * (self.logits - q.logits) + (-self.probs).log1p() - (-q.probs).log1p()
+        return (self.total_count * each).masked_fill(self.total_count > q.total_count, math.inf)
+
 
 class NegativeBinomial(CountDistribution):
     """NegativeBinomial(total_count, probs) or with logits: successes before `total_count` failures."""
@@ -182,6 +194,9 @@ class Geometric(ProbsOrLogits):
     def entropy(self) -> Any:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
+    def _divergence(self, q: Any) -> Any:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+
 
 class Poisson(ExponentialFamily):
     """Poisson(rate)"""
@@ -209,3 +224,6 @@ class Poisson(ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.exp()
+
+    def _divergence(self, q: Any) -> Any:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)

@@ -13,7 +13,7 @@ from whygrad.core.tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Real, Values, broadcast_all, lazy_property
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "Real"]
 
 Shape = Sequence[int]
 

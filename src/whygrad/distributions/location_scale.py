@@ -72,6 +72,10 @@ class Normal(LocationScale, ExponentialFamily):
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
 
+    def _divergence(self, q: Any) -> Any:
+        ratio = (self.scale / q.scale).pow(2)
+        return 0.5 * (ratio + ((self.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
 
 class Laplace(LocationScale):
     """Laplace(loc, scale): the double exponential distribution."""
@@ -102,6 +106,10 @@ class Laplace(LocationScale):
     def entropy(self) -> Any:
         return 1 + (2 * self.scale).log()
 
+    def _divergence(self, q: Any) -> Any:
+        ratio, gap = self.scale / q.scale, (self.loc - q.loc).abs()
+        return -ratio.log() + gap / q.scale + ratio * (-gap / self.scale).exp() - 1
+
 
 class Cauchy(LocationScale):
     """Cauchy(loc, scale): the ratio of two normals; it has no mean."""
@@ -126,6 +134,9 @@ class Cauchy(LocationScale):
 
     def entropy(self) -> Any:
         return math.log(4 * math.pi) + self.scale.log()
+
+    def _divergence(self, q: Any) -> Any:
+        return ((self.scale + q.scale).pow(2) + (self.loc - q.loc).pow(2)).log() - (4 * self.scale * q.scale).log()
 
 
 class StudentT(Distribution):
@@ -198,6 +209,10 @@ class Gumbel(TransformedDistribution):
 
     def entropy(self) -> Any:
         return self.scale.log() + (1 + euler_constant)
+
+    def _divergence(self, q: Any) -> Any:
+        ratio, gap = self.scale / q.scale, (self.loc - q.loc) / q.scale
+        return -ratio.log() + gap + ratio * euler_constant + ((1 + ratio).lgamma() - gap).exp() - (1 + euler_constant)
 
 
 class VonMises(Distribution):

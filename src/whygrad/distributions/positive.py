@@ -56,6 +56,10 @@ class Exponential(ExponentialFamily):
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return -(-x).log()
 
+    def _divergence(self, q: Any) -> Any:
+        ratio = q.rate / self.rate
+        return -ratio.log() + ratio - 1
+
 
 class Gamma(ExponentialFamily):
     """Gamma(concentration, rate), with mean concentration / rate."""
@@ -97,6 +101,11 @@ class Gamma(ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
+
+    def _divergence(self, q: Any) -> Any:
+        return (q.concentration * (self.rate / q.rate).log() + q.concentration.lgamma() - self.concentration.lgamma()
+                + (self.concentration - q.concentration) * self.concentration.digamma()
+                + (q.rate - self.rate) * (self.concentration / self.rate))
 
 
 class Chi2(Gamma):
@@ -247,6 +256,11 @@ class Pareto(TransformedDistribution):
 
     def entropy(self) -> Any:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+    def _divergence(self, q: Any) -> Any:
+        ratio = q.alpha / self.alpha
+        result = q.alpha * (self.scale / q.scale).log() - ratio.log() + ratio - 1
+        return result.masked_fill(self.scale < q.scale, math.inf)
 
 
 class GeneralizedPareto(Distribution):

@@ -54,6 +54,9 @@ class HalfNormal(Folded):
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
 
+    def _divergence(self, q: Any) -> Any:
+        return self.base_dist._divergence(q.base_dist)
+
 
 class HalfCauchy(Folded):
     """HalfCauchy(scale): |x| for x ~ Cauchy(0, scale)."""

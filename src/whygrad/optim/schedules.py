@@ -15,6 +15,9 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, flag
 
+__all__ = ["ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
+           "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
+
 
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`."""
