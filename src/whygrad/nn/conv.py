@@ -11,6 +11,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
+from whygrad.nn.from_function import unusual
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter, lazy_classes
 from whygrad.nn.module import Module
 
@@ -93,20 +94,12 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
-        if self.padding != (0,) * len(self.padding):
-            parts.append(f"padding={self.padding}")
-        if self.dilation != (1,) * len(self.dilation):
-            parts.append(f"dilation={self.dilation}")
-        if self.output_padding != (0,) * len(self.output_padding):
-            parts.append(f"output_padding={self.output_padding}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+        zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
+        shown = unusual(self, {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
+        shown += ["bias=False"] if self.bias is None else []
+        shown += [] if self.padding_mode == "zeros" else [f"padding_mode={self.padding_mode}"]
+        sizes = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return ", ".join([sizes, *shown])
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)

@@ -65,6 +65,11 @@ def shows(*names: str) -> Callable[[Any], str]:
     return extra_repr
 
 
+def unusual(module: Module, usual: dict[str, Any], show: Callable[[Any], str] = str) -> list[str]:
+    """`name=value` for each attribute that differs from its usual value."""
+    return [f"{name}={show(value)}" for name, default in usual.items() if (value := getattr(module, name)) != default]
+
+
 def for_dims(base: type[Module], *dims: int) -> list[Any]:
     """The subclasses of `_Name` that differ in the number of spatial dims: Name1d, Name2d and Name3d."""
     return [type(f"{base.__name__[1:]}{n}d", (base,), {"dims": n, "__module__": base.__module__}) for n in dims or (1, 2, 3)]

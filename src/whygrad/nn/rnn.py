@@ -14,6 +14,7 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
+from whygrad.nn.from_function import unusual
 from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.utils.rnn import PackedSequence
@@ -192,10 +193,8 @@ class RNNBase(Module):
         return output.squeeze(batch_dim), tuple([t.squeeze(1) for t in last]) if self.mode == "LSTM" else last.squeeze(1)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.input_size}, {self.hidden_size}"]
-        defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
-        shown += [f"{name}={getattr(self, name)}" for name, value in defaults.items() if getattr(self, name) != value]
-        return ", ".join(shown)
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        return ", ".join([str(self.input_size), str(self.hidden_size), *unusual(self, usual)])
 
 
 def _refuse_projection(arguments: dict[str, Any]) -> None:
