@@ -193,6 +193,8 @@ class _NormBase(_Affine):
 class _BatchNorm(_NormBase):
     """Mean 0 and variance 1 for each channel over the batch; in evaluation with the running statistics."""
 
+    is_batch_norm = True  # for `torch.func`, which does not know the classes of nn
+
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum

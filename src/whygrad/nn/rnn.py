@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
+from whygrad.base.autocast_state import state as autocast
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
@@ -21,12 +22,6 @@ from whygrad.nn.utils.rnn import PackedSequence
 
 # mode -> number of gates
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
-
-
-def _autocast_is_on() -> bool:
-    from whygrad.amp.autocast_mode import is_autocast_enabled
-
-    return is_autocast_enabled("cpu")
 
 
 def _reset(module: Module, hidden_size: int) -> None:
@@ -118,7 +113,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         wanted = parameter_of(self, self._flat_weights_names[0]).dtype
-        if input.dtype != wanted and not _autocast_is_on():
+        if input.dtype != wanted and "cpu" not in autocast.enabled:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2
