@@ -6,15 +6,14 @@ from whygrad.distributions.bounded import Beta, ContinuousBernoulli, Dirichlet, 
 from whygrad.distributions.categories import Categorical, Multinomial, OneHotCategorical, OneHotCategoricalStraightThrough
 from whygrad.distributions.constraint_registry import biject_to, transform_to
 from whygrad.distributions.counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
+from whygrad.distributions.derived import Independent, TransformedDistribution
 from whygrad.distributions.distribution import Distribution
 from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.independent import Independent
 from whygrad.distributions.location_scale import Cauchy, Gumbel, Laplace, Normal, StudentT, VonMises
 from whygrad.distributions.matrices import LKJCholesky, Wishart
 from whygrad.distributions.mixture_same_family import MixtureSameFamily
 from whygrad.distributions.positive import *  # noqa: F403
 from whygrad.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transformed_normals import HalfCauchy, HalfNormal, LogisticNormal, LogNormal
 from whygrad.distributions.transforms import *  # noqa: F403
 from whygrad.distributions.vectors import LowRankMultivariateNormal, MultivariateNormal

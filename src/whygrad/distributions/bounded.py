@@ -7,10 +7,10 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.distributions import constraints
+from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.probs_or_logits import ProbsOrLogits
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.utils import (
     Values,

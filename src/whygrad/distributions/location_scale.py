@@ -10,10 +10,10 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.bounded import Uniform
+from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.positive import Chi2
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.utils import Values, _standard_normal, empty_like_parameter, euler_constant
 from whygrad.functional.special import SPECIAL

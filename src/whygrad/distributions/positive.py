@@ -8,9 +8,9 @@ from typing import Any
 import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
+from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 from whygrad.distributions.utils import empty_like_parameter, euler_constant
 from whygrad.functional.special import SPECIAL

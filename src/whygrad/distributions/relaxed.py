@@ -7,9 +7,9 @@ from typing import Any
 import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categories import Categorical
+from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories, ProbsOrLogits
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform, SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 

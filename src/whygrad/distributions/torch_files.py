@@ -13,6 +13,7 @@ FILES = {
                    "one_hot_categorical": ["OneHotCategorical", "OneHotCategoricalStraightThrough"]},
     "counts": {"bernoulli": ["Bernoulli"], "binomial": ["Binomial"], "geometric": ["Geometric"],
                "negative_binomial": ["NegativeBinomial"], "poisson": ["Poisson"]},
+    "derived": {"independent": ["Independent"], "transformed_distribution": ["TransformedDistribution"]},
     "location_scale": {"cauchy": ["Cauchy"], "gumbel": ["Gumbel"], "laplace": ["Laplace"], "normal": ["Normal"],
                        "studentT": ["StudentT"], "von_mises": ["VonMises"]},
     "matrices": {"lkj_cholesky": ["LKJCholesky"], "wishart": ["Wishart"]},

@@ -7,9 +7,9 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.distributions import constraints
+from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Distribution, Real, validated
 from whygrad.distributions.location_scale import Cauchy, Normal
-from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AbsTransform, ExpTransform, StickBreakingTransform
 
 __all__ = ["HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal"]

@@ -9,8 +9,8 @@ from whygrad.nn.containers import ModuleDict, ModuleList, ParameterDict, Paramet
 from whygrad.nn.conv import *  # noqa: F403
 from whygrad.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from whygrad.nn.embedding import Embedding, EmbeddingBag
-from whygrad.nn.fold import Fold, Unfold
 from whygrad.nn.functional.linear_cross_entropy import LinearCrossEntropyOptions
+from whygrad.nn.images import *  # noqa: F403
 from whygrad.nn.lazy import UninitializedBuffer, UninitializedParameter
 from whygrad.nn.linear import Bilinear, Identity, LazyLinear, Linear
 from whygrad.nn.loss import *  # noqa: F403
@@ -22,9 +22,7 @@ from whygrad.nn.parallel import DataParallel
 from whygrad.nn.pooling import *  # noqa: F403
 from whygrad.nn.rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from whygrad.nn.shape import CosineSimilarity, Flatten, PairwiseDistance, Unflatten
-from whygrad.nn.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from whygrad.nn.transformer import *  # noqa: F403
-from whygrad.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __getattr__ = absent_from("torch.nn")
 

@@ -68,10 +68,7 @@ class _ConvNd(Module):
         # The argument of `F.pad`, which pads before the convolution in all modes but "zeros": (before, after), last dim first.
         self._reversed_padding_repeated_twice = self._padding_pairs()
         self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _padding_pairs(self) -> Sequence[int]:

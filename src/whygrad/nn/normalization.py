@@ -39,14 +39,17 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
+def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
+
+
 class LayerNorm(_Affine):
     """Mean 0 and variance 1 over the last dims of each sample."""
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        one = isinstance(normalized_shape, numbers.Integral)
-        self.normalized_shape: tuple[int, ...] = (normalized_shape,) if one else tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         self._make_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
@@ -68,12 +71,11 @@ class RMSNorm(Module):
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        one = isinstance(normalized_shape, numbers.Integral)
-        self.normalized_shape: tuple[int, ...] = (normalized_shape,) if one else tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self.register_parameter("weight", Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-                                if elementwise_affine else None)
+        weight = torch.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", None if weight is None else Parameter(weight))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -2,10 +2,9 @@
 
 from whygrad.base.unsupported import absent_from
 from whygrad.optim import lr_scheduler, swa_utils
-from whygrad.optim.adafactor import Adafactor
 from whygrad.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam, SparseAdam
 from whygrad.optim.lbfgs import LBFGS
-from whygrad.optim.muon import Muon
+from whygrad.optim.matrices import Adafactor, Muon
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.rms import Adadelta, Adagrad, RMSprop
 from whygrad.optim.sgd import ASGD, SGD, Rprop

@@ -37,7 +37,6 @@ from whygrad.nn.functional.attention import multi_head_attention_forward, scaled
 from whygrad.nn.functional.bags import embedding_bag
 from whygrad.nn.functional.bilinear import bilinear
 from whygrad.nn.functional.convolution import *  # noqa: F403
-from whygrad.nn.functional.ctc import ctc_loss
 from whygrad.nn.functional.linear_cross_entropy import linear_cross_entropy
 from whygrad.nn.functional.losses import *  # noqa: F403
 from whygrad.nn.functional.normalization import *  # noqa: F403

@@ -14,12 +14,12 @@ from whygrad.nn.module import Module
 # torch's file -> ours
 HOMES = {
     "activation": ("activation", "multihead_attention"), "adaptive": ("adaptive_softmax",), "_functions": ("cross_map",),
-    "batchnorm": ("normalization",), "channelshuffle": ("shuffle",), "container": ("containers",), "conv": ("conv",),
-    "distance": ("shape",), "dropout": ("dropout",), "flatten": ("shape",), "fold": ("fold",),
+    "batchnorm": ("normalization",), "channelshuffle": ("images",), "container": ("containers",), "conv": ("conv",),
+    "distance": ("shape",), "dropout": ("dropout",), "flatten": ("shape",), "fold": ("images",),
     "instancenorm": ("normalization",), "lazy": ("lazy",), "linear": ("linear",), "loss": ("loss",),
-    "module": ("module", "hooks"), "normalization": ("normalization",), "padding": ("padding",), "pixelshuffle": ("shuffle",),
+    "module": ("module", "hooks"), "normalization": ("normalization",), "padding": ("padding",), "pixelshuffle": ("images",),
     "pooling": ("pooling",), "rnn": ("rnn",), "sparse": ("embedding",), "transformer": ("transformer",),
-    "upsampling": ("upsampling",),
+    "upsampling": ("images",),
 }
 
 _here = vars(sys.modules[__name__])
