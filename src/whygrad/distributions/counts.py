@@ -70,6 +70,8 @@ class CountDistribution(ProbsOrLogits):
     """Base of distributions of counts: `total_count` trials with the same probability of success."""
 
 
+    total_count: Any
+
     def __init__(self, total_count: Real, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:
         shape = self._broadcast(total_count=total_count, **self._choose(probs, logits))

@@ -98,11 +98,11 @@ class Distribution:
         return new
 
     def _copy_of_parts(self, batch_shape: Shape, _instance: Any) -> Any:
-        ours = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        ours: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
         if ours.__init__ is Distribution.__init__:
             raise NotImplementedError
         new = self._get_checked_instance(ours, _instance)
-        parameters: Any = ours.arg_constraints
+        parameters = ours.arg_constraints
         for name in (*([] if isinstance(parameters, property) else parameters), *ours._parts):
             if name in self.__dict__:
                 setattr(new, name, self._expanded(getattr(self, name), Size(batch_shape)))

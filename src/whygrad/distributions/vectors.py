@@ -59,8 +59,8 @@ class ScaleMatrix(Distribution):
     def _start(self, name: str, matrix: Any, batch_shape: Shape, event_shape: Shape, validate_args: bool | None) -> None:
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        factor = {"covariance_matrix": linalg.cholesky, "precision_matrix": _precision_to_scale_tril}.get(name)
-        self._unbroadcasted_scale_tril = matrix if factor is None else factor(matrix)
+        factors: dict[str, Any] = {"covariance_matrix": linalg.cholesky, "precision_matrix": _precision_to_scale_tril}
+        self._unbroadcasted_scale_tril = factors[name](matrix) if name in factors else matrix
 
     def _of_batch(self, matrices: Any) -> Any:
         size = self._event_shape[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -70,6 +70,7 @@ def unusual(module: Module, usual: dict[str, Any], show: Callable[[Any], str] = 
     return [f"{name}={show(value)}" for name, default in usual.items() if (value := getattr(module, name)) != default]
 
 
-def for_dims(base: type[Module], *dims: int) -> list[Any]:
-    """The subclasses of `_Name` that differ in the number of spatial dims: Name1d, Name2d and Name3d."""
-    return [type(f"{base.__name__[1:]}{n}d", (base,), {"dims": n, "__module__": base.__module__}) for n in dims or (1, 2, 3)]
+def for_dims(base: type[Module], *dims: int, kinds: Sequence[type] = ()) -> list[Any]:
+    """The subclasses of `_Name` that differ in the number of spatial dims: Name1d, Name2d and Name3d, each also of its kind."""
+    return [type(f"{base.__name__[1:]}{n}d", (base, *kinds[i:i + 1]), {"dims": n, "__module__": base.__module__})
+            for i, n in enumerate(dims or (1, 2, 3))]

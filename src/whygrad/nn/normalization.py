@@ -39,7 +39,7 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
-def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
+def _as_shape(normalized_shape: Any) -> Any:
     return (normalized_shape,) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
 
 

@@ -60,16 +60,7 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    pass
-
-
-class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    pass
-
-
-class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    pass
+ZeroPad1d, ZeroPad2d, ZeroPad3d = for_dims(_ZeroPad, kinds=(ConstantPad1d, ConstantPad2d, ConstantPad3d))
 
 
 class _ReflectionPad(_Pad):
