@@ -22,7 +22,6 @@ _FILES = {
     "whygrad.optim.matrices": "torch.optim",
     "whygrad.optim.combined_schedules": "torch.optim.lr_scheduler",
     "whygrad.optim.cyclic_schedules": "torch.optim.lr_scheduler",
-    "whygrad.optim.plateau": "torch.optim.lr_scheduler",
     "whygrad.optim.scheduler": "torch.optim.lr_scheduler",
     "whygrad.optim.schedules": "torch.optim.lr_scheduler",
     "whygrad.functional.parameter": "torch.nn.parameter",

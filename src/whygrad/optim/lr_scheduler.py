@@ -2,9 +2,8 @@
 
 from whygrad.base.unsupported import absent_from
 from whygrad.optim import schedules
-from whygrad.optim.combined_schedules import ChainedScheduler, SequentialLR
+from whygrad.optim.combined_schedules import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from whygrad.optim.cyclic_schedules import CyclicLR, OneCycleLR
-from whygrad.optim.plateau import ReduceLROnPlateau
 from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from whygrad.optim.scheduler import LRScheduler
 from whygrad.optim.schedules import *  # noqa: F403

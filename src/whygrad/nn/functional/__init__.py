@@ -2,37 +2,12 @@
 
 import whygrad as torch
 from whygrad.base.unsupported import absent_from as _absent_from
-from whygrad.functional.activation import (
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    hardtanh_,
-    leaky_relu,
-    leaky_relu_,
-    logsigmoid,
-    mish,
-    relu,
-    relu6,
-    relu_,
-    selu,
-    selu_,
-    silu,
-    softplus,
-    softsign,
-    tanhshrink,
-    threshold,
-    threshold_,
-)
+from whygrad.functional.activation import *  # noqa: F403
 from whygrad.functional.distance import cosine_similarity, pairwise_distance
 from whygrad.functional.linalg import linear
 from whygrad.functional.pairwise import pdist
 from whygrad.functional.rearrange import pad
-from whygrad.nn.functional.activation import glu, hardshrink, prelu, rrelu, rrelu_, softshrink
+from whygrad.nn.functional.activation import *  # noqa: F403
 from whygrad.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
 from whygrad.nn.functional.bags import embedding_bag
 from whygrad.nn.functional.bilinear import bilinear
@@ -43,7 +18,6 @@ from whygrad.nn.functional.normalization import *  # noqa: F403
 from whygrad.nn.functional.pooling import *  # noqa: F403
 from whygrad.nn.functional.regularization import *  # noqa: F403
 from whygrad.nn.functional.resampling import *  # noqa: F403
-from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 from whygrad.nn.modules.utils import _pair, _single, _triple
 
 __getattr__ = _absent_from("torch.nn.functional")
