@@ -20,7 +20,7 @@ from whygrad.distributions.vectors import LowRankMultivariateNormal, Multivariat
 
 # isort: split
 # The divergences take the families from this namespace.
-from whygrad.distributions import kl_mixed, kl_vectors
+from whygrad.distributions import kl_mixed
 from whygrad.distributions.kl import kl_divergence, register_kl
 
 torch_files.install()

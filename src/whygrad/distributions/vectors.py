@@ -75,13 +75,36 @@ class ScaleMatrix(Distribution):
         return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
 
 
-class MultivariateNormal(ScaleMatrix):
+class NormalVectors(Distribution):
+    """Base of the multivariate normals, and their divergence.
+
+    Of its covariance a subclass knows the log determinant and the Mahalanobis distance, `_roots` (matrices r such that the
+    sum of r @ r.mT is the covariance) and `_trace(root)`, the trace of the precision times root @ root.mT.
+    """
+
+    support = constraints.real_vector
+    has_rsample = True
+    mean = mode = property(lambda self: self.loc)
+
+    def _divergence(self, q: Any) -> Any:
+        if self.event_shape != q.event_shape:
+            low = [isinstance(d, LowRankMultivariateNormal) for d in (self, q)]
+            kind = "Low Rank " if all(low) else "(Low Rank) " if any(low) else ""
+            raise ValueError(f"KL-divergence between two {kind}Multivariate Normals with                          different "
+                             "event shapes cannot be computed")
+        trace = sum([q._trace(root) for root in self._roots()])
+        return 0.5 * (q._log_det() - self._log_det() + trace + q._mahalanobis(q.loc - self.loc) - self.event_shape[0])
+
+
+def _sum_of_squares(matrices: Any) -> Any:
+    return matrices.pow(2).sum((-2, -1))
+
+
+class MultivariateNormal(NormalVectors, ScaleMatrix):
     """MultivariateNormal(loc, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
 
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
                        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
-    support = constraints.real_vector
-    has_rsample = True
     _constants = ("_unbroadcasted_scale_tril",)
 
     def __init__(self, loc: Values, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
@@ -101,11 +124,21 @@ class MultivariateNormal(ScaleMatrix):
     def precision_matrix(self) -> Any:
         return self._of_batch(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    mean = mode = property(lambda self: self.loc)
-
     @property
     def variance(self) -> Any:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+
+    def _log_det(self) -> Any:
+        return 2 * _half_log_det(self._unbroadcasted_scale_tril)
+
+    def _mahalanobis(self, x: Any) -> Any:
+        return _batch_mahalanobis(self._unbroadcasted_scale_tril, x)
+
+    def _roots(self) -> list[Any]:
+        return [self._unbroadcasted_scale_tril]
+
+    def _trace(self, root: Any) -> Any:
+        return _sum_of_squares(linalg.solve_triangular(self._unbroadcasted_scale_tril, root, upper=False))
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
         normals = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
@@ -123,7 +156,7 @@ class MultivariateNormal(ScaleMatrix):
         return result.expand(self._batch_shape)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(NormalVectors):
     """LowRankMultivariateNormal(loc, cov_factor, cov_diag): covariance cov_factor @ cov_factor.mT + diag(cov_diag).
 
     Inverse and determinant come from the small matrix I + W' D**-1 W, the capacitance.
@@ -131,8 +164,6 @@ class LowRankMultivariateNormal(Distribution):
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
                        "cov_diag": constraints.independent(constraints.positive, 1)}
-    support = constraints.real_vector
-    has_rsample = True
     _constants = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(self, loc: Values, cov_factor: Values, cov_diag: Values, validate_args: bool | None = None) -> None:
@@ -171,10 +202,16 @@ class LowRankMultivariateNormal(Distribution):
         inner = _batch_mahalanobis(self._capacitance_tril, _batch_mv(self._scaled_factor(), x))
         return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - inner
 
+    def _roots(self) -> list[Any]:
+        return [self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag.sqrt().diag_embed()]
+
+    def _trace(self, root: Any) -> Any:
+        inner: Any = linalg.solve_triangular(self._capacitance_tril, self._scaled_factor(), upper=False)
+        return (_sum_of_squares(root * self._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1))
+                - _sum_of_squares(inner.matmul(root)))
+
     def _of_batch(self, matrices: Any) -> Any:
         return matrices.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    mean = mode = property(lambda self: self.loc)
 
     @lazy_property
     def variance(self) -> Any:
