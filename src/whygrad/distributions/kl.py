@@ -58,7 +58,8 @@ def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:
 for _kind in list(vars(D).values()):
     if isinstance(_kind, type) and "_divergence" in vars(_kind):
         register_kl(_kind, _kind)(_kind._divergence)  # type: ignore[attr-defined]
-for _p, _q in itertools.product((D.MultivariateNormal, D.LowRankMultivariateNormal), repeat=2):
+_normals: tuple[Any, ...] = D.MultivariateNormal, D.LowRankMultivariateNormal
+for _p, _q in itertools.product(_normals, repeat=2):
     register_kl(_p, _q)(_p._divergence)
 
 
