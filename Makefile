@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test suite rows lint bench clean
 
 help:
 	@echo "make demo   install whygrad into $(VENV) and run the demonstration"
@@ -36,12 +36,18 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: $(VENV)/.installed-test lint
+# Two chains side by side: the tests in two processes, and beside them what takes one process.
+test: $(VENV)/.installed-test
+	@$(MAKE) --no-print-directory --jobs 2 suite rows
+
+suite: $(VENV)/.installed-test
 	@echo "==> tests, with PyTorch as the oracle (the report is tested in Chromium, if that and its driver are installed)"
-	$(BIN)/python -m pytest -n 2 --dist loadfile -rs
+	$(BIN)/python -m pytest -n 2 --dist worksteal -rs
+
+rows: $(VENV)/.installed-test lint
 	@echo "==> the rows again: with kernels for the smallest arrays, then on NumPy alone"
-	WHYGRAD_KERNELS=always $(BIN)/python -m pytest -n 2 tests/ops/test_rows.py
-	WHYGRAD_KERNELS=0 $(BIN)/python -m pytest -n 2 tests/ops/test_rows.py
+	WHYGRAD_KERNELS=always $(BIN)/python -m pytest tests/ops/test_rows.py
+	WHYGRAD_KERNELS=0 $(BIN)/python -m pytest tests/ops/test_rows.py
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks

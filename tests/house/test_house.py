@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from whygrad.ops.table import TABLE, NoGrad, Row, op
 SOURCE = Path(whygrad.__file__).parent
 
 
+@functools.cache
 def imports_of(path: Path) -> set[str]:
     """Modules of the package that a file imports when it is loaded (not inside functions)."""
     found: set[str] = set()
     pending: list[ast.AST] = list(ast.parse(path.read_text()).body)
     while pending:
         node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.expr)):
             continue
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import whygrad
-from whygrad.optim.muon import to_bfloat16
+from whygrad.optim.matrices import to_bfloat16
 
 OPTIONS: list[dict[str, Any]] = [{}, {"nesterov": False, "weight_decay": 0.0}, {"adjust_lr_fn": "match_rms_adamw"},
                                  {"lr": 0.1, "momentum": 0.3, "ns_steps": 3}]

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from whygrad.amp import casting
-from whygrad.amp.casting import state
 from whygrad.base import dtypes
+from whygrad.base.autocast_state import state
 from whygrad.base.devices import device as make_device
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
@@ -102,7 +102,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(*arguments: Any) -> None:
     """`(device_type, enabled)`, or `(enabled)` for CUDA."""
     device_type, enabled = arguments if len(arguments) == 2 else ("cuda", *arguments)
-    state.switch(make_device(device_type).type, bool(enabled))
+    casting.switch(make_device(device_type).type, bool(enabled))
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:

@@ -14,41 +14,22 @@ from typing import Any
 
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import door, dtypes
+from whygrad.base.autocast_state import state
 from whygrad.base.door import Next, Policy, Spec
 from whygrad.core.modes import inherited
 from whygrad.core.tensor import Tensor
 from whygrad.ops.table import TABLE
 
-
-class State(threading.local):
-    """The switches of one thread."""
-
-    def __init__(self) -> None:
-        self.enabled: set[str] = set()
-        self.dtypes: dict[str, dtypes.dtype] = {}
-        self.cache_enabled = True
-        self.nesting = 0
-        # Weights that were cast, by their id, with the result.
-        self.cache: dict[int, tuple[Tensor, Tensor]] = {}
-        # What ops are to cast to: None while autocast is off, and inside of an op that has cast.
-        self.current: dtypes.dtype | None = None
-        # As long as there is one, the functions cast.
-        self.user: _User | None = None
-
-    def switch(self, device: str, enabled: bool) -> None:
-        if enabled is (device in self.enabled):
-            return
-        (self.enabled.add if enabled else self.enabled.discard)(device)
-        if device == "cpu":
-            self.user = _User() if enabled else None
-            self.refresh()
-
-    def refresh(self) -> None:
-        self.current = self.dtypes.get("cpu", dtypes.bfloat16) if "cpu" in self.enabled else None
-
-
-state = State()
 inherited.append(state)
+
+
+def switch(device: str, enabled: bool) -> None:
+    if enabled is (device in state.enabled):
+        return
+    (state.enabled.add if enabled else state.enabled.discard)(device)
+    if device == "cpu":
+        state.user = _User() if enabled else None
+        state.refresh()
 
 
 def is_eligible(t: Any) -> bool:

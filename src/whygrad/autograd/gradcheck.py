@@ -21,6 +21,7 @@ from whygrad.autograd import jacobians
 from whygrad.autograd.calls import grad
 from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.autograd.jacobians import as_tuple, is_floating, tensors_in, wants_grad
+from whygrad.autograd.undefined_grad import UndefinedGrad
 from whygrad.base import dtypes, errors
 from whygrad.core.tensor import Tensor
 
@@ -335,8 +336,6 @@ def _check_linear(outputs: tuple[Any, ...], inputs: tuple[Any, ...], masked: boo
 
 def _check_missing_gradients(func: Function, outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
     """Backward must cope with outputs that get no gradient: all of them, then each one."""
-    from whygrad.compat._C._functions import UndefinedGrad
-
     wanted = list(tensors_in(inputs))
 
     def missing(which: int | None) -> list[Any]:

@@ -123,6 +123,9 @@ _ALL = (
     *(float16, bfloat16, float32, float64, complex32, complex64, complex128),
 )
 
+# The dtypes with a class torch.FloatTensor and the like.
+WITH_TENSOR_TYPE = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
+
 BY_NAME: dict[str, dtype] = {d.name: d for d in _ALL} | {
     "short": short,
     "int": int_,

@@ -19,11 +19,9 @@ _FILES = {
     "whygrad.nn.multihead_attention": "torch.nn.modules.activation",
     "whygrad.nn.parallel": "torch.nn.parallel.data_parallel",
     "whygrad.nn.utils": "torch.nn.utils",
-    "whygrad.optim.adafactor": "torch.optim",
-    "whygrad.optim.muon": "torch.optim",
+    "whygrad.optim.matrices": "torch.optim",
     "whygrad.optim.combined_schedules": "torch.optim.lr_scheduler",
     "whygrad.optim.cyclic_schedules": "torch.optim.lr_scheduler",
-    "whygrad.optim.plateau": "torch.optim.lr_scheduler",
     "whygrad.optim.scheduler": "torch.optim.lr_scheduler",
     "whygrad.optim.schedules": "torch.optim.lr_scheduler",
     "whygrad.functional.parameter": "torch.nn.parameter",
@@ -36,8 +34,12 @@ _SPLIT = {
     "whygrad.nn.lazy": {"Uninitialized": "torch.nn.parameter"},
     "whygrad.nn.normalization": {"BatchNorm": "torch.nn.modules.batchnorm", "InstanceNorm": "torch.nn.modules.instancenorm"},
     "whygrad.nn.shape": {"latten": "torch.nn.modules.flatten", "": "torch.nn.modules.distance"},
-    "whygrad.nn.shuffle": {"Pixel": "torch.nn.modules.pixelshuffle", "": "torch.nn.modules.channelshuffle"},
-    "whygrad.optim.adam": {"AdamW": "torch.optim.adamw", "SparseAdam": "torch.optim.sparse_adam"},
+    "whygrad.nn.images": {"Pixel": "torch.nn.modules.pixelshuffle", "Channel": "torch.nn.modules.channelshuffle",
+                          "old": "torch.nn.modules.fold", "Upsampl": "torch.nn.modules.upsampling"},
+    "whygrad.optim.adam": {"SparseAdam": "torch.optim.sparse_adam",
+                           **{name: f"torch.optim.{name.lower()}" for name in ("Adamax", "AdamW", "NAdam", "RAdam")}},
+    "whygrad.optim.rms": {name: f"torch.optim.{name.lower()}" for name in ("Adadelta", "Adagrad", "RMSprop")},
+    "whygrad.optim.sgd": {name: f"torch.optim.{name.lower()}" for name in ("ASGD", "Rprop")},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.errors import user_stacklevel
@@ -33,14 +33,15 @@ def validated(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 class Distribution:
     """A batch of probability distributions.
 
-    A subclass that names its batched attributes in `_parts` (tensors that begin with the batch shape, or distributions of
-    that batch shape) and those that do not depend on it in `_constants` has `expand`.
+    `expand` reads what a subclass declares: its parameters are the names in `arg_constraints` (unless that is a property),
+    `_parts` are further attributes that begin with the batch shape (tensors or distributions), and `_constants` do not
+    depend on the batch.
     """
 
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
-    _parts: tuple[str, ...] | None = None
+    _parts: tuple[str, ...] = ()
     _constants: tuple[str, ...] = ()
 
     @staticmethod
@@ -79,9 +80,15 @@ class Distribution:
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
 
-    def _broadcast(self, **parameters: Any) -> None:
-        """Store the parameters, broadcast to tensors of one shape."""
-        self.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """Parameters are stored by name."""
+
+    def _broadcast(self, **parameters: Any) -> Size:
+        """Store the parameters, broadcast to tensors of one shape, which is returned."""
+        tensors = broadcast_all(*parameters.values())
+        self.__dict__.update(zip(parameters, tensors, strict=True))
+        return tensors[0].shape
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         """The distribution with an expanded batch shape, without copies or validation."""
@@ -91,14 +98,15 @@ class Distribution:
         return new
 
     def _copy_of_parts(self, batch_shape: Shape, _instance: Any) -> Any:
-        if self._parts is None:
+        ours: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        if ours.__init__ is Distribution.__init__:
             raise NotImplementedError
-        owner = next(c for c in type(self).__mro__ if "_parts" in vars(c))
-        new = self._get_checked_instance(owner, _instance)
-        for name in self._parts:
+        new = self._get_checked_instance(ours, _instance)
+        parameters = ours.arg_constraints
+        for name in (*([] if isinstance(parameters, property) else parameters), *ours._parts):
             if name in self.__dict__:
                 setattr(new, name, self._expanded(getattr(self, name), Size(batch_shape)))
-        for name in self._constants:
+        for name in ours._constants:
             setattr(new, name, getattr(self, name))
         return new
 

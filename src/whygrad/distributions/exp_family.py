@@ -6,7 +6,7 @@ from typing import Any
 
 from whygrad import autograd
 from whygrad.distributions.distribution import Distribution
-from whygrad.distributions.utils import Values
+from whygrad.distributions.utils import Values, _sum_rightmost
 
 __all__ = ["ExponentialFamily"]
 
@@ -36,4 +36,16 @@ class ExponentialFamily(Distribution):
         result = normalizer - carrier
         for parameter, mean in zip(parameters, means, strict=True):
             result = result - (parameter * mean).reshape((*self._batch_shape, -1)).sum(-1)
+        return result
+
+    def _divergence(self, q: Any) -> Any:
+        """The Bregman divergence of the log normalizer."""
+        if type(self) is not type(q):
+            raise NotImplementedError("The cross KL-divergence between different exponential families cannot "
+                                      "                            be computed using Bregman divergences")
+        ours, normalizer, means = self._normalizer_and_means()
+        theirs = q._natural_params
+        result = q._log_normalizer(*theirs) - normalizer
+        for a, b, mean in zip(ours, theirs, means, strict=True):
+            result = result - _sum_rightmost((b - a) * mean, len(q.event_shape))
         return result

@@ -1,37 +1,16 @@
-"""The Kullback-Leibler divergence: a registry of pairs, and the formulas for pairs of one family."""
+"""The Kullback-Leibler divergence: a registry of pairs. Pairs of one family have the formula `_divergence` of their class."""
 
 from __future__ import annotations
 
-import math
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad import distributions as D
 from whygrad.base.errors import user_stacklevel
-from whygrad.distributions.bernoulli import Bernoulli
-from whygrad.distributions.beta import Beta
-from whygrad.distributions.binomial import Binomial
-from whygrad.distributions.categorical import Categorical
-from whygrad.distributions.cauchy import Cauchy
-from whygrad.distributions.continuous_bernoulli import ContinuousBernoulli
-from whygrad.distributions.dirichlet import Dirichlet
 from whygrad.distributions.distribution import Distribution
-from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.exponential import Exponential
-from whygrad.distributions.gamma import Gamma
-from whygrad.distributions.geometric import Geometric
-from whygrad.distributions.gumbel import Gumbel
-from whygrad.distributions.half_normal import HalfNormal
-from whygrad.distributions.independent import Independent
-from whygrad.distributions.laplace import Laplace
-from whygrad.distributions.normal import Normal
-from whygrad.distributions.one_hot_categorical import OneHotCategorical
-from whygrad.distributions.pareto import Pareto
-from whygrad.distributions.poisson import Poisson
-from whygrad.distributions.transformed_distribution import TransformedDistribution
-from whygrad.distributions.uniform import Uniform
-from whygrad.distributions.utils import Values, _sum_rightmost, euler_constant
-from whygrad.nn.functional import softplus
+from whygrad.distributions.utils import Values, _sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -76,143 +55,22 @@ def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:
     return _KL_REGISTRY[by_p]
 
 
-@register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Any, q: Any) -> Any:
-    hits = p.probs * (softplus(-q.logits) - softplus(-p.logits))
-    hits = hits.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
-    misses = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
-    return hits + misses.masked_fill(q.probs == 1, math.inf).masked_fill(p.probs == 1, 0)
+for _kind in list(vars(D).values()):
+    if isinstance(_kind, type) and "_divergence" in vars(_kind):
+        register_kl(_kind, _kind)(_kind._divergence)  # type: ignore[attr-defined]
+_normals: tuple[Any, ...] = D.MultivariateNormal, D.LowRankMultivariateNormal
+for _p, _q in itertools.product(_normals, repeat=2):
+    register_kl(_p, _q)(_p._divergence)
 
 
-@register_kl(Beta, Beta)
-def _beta(p: Any, q: Any) -> Any:
-    total_p, total_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
-    norm = (q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
-            - p.concentration1.lgamma() - p.concentration0.lgamma() - total_q.lgamma())
-    return (norm + (p.concentration1 - q.concentration1) * p.concentration1.digamma()
-            + (p.concentration0 - q.concentration0) * p.concentration0.digamma()
-            + (total_q - total_p) * total_p.digamma())
-
-
-@register_kl(Binomial, Binomial)
-def _binomial(p: Any, q: Any) -> Any:
-    if (p.total_count < q.total_count).any():
-        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
-    each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
-    return (p.total_count * each).masked_fill(p.total_count > q.total_count, math.inf)
-
-
-@register_kl(Categorical, Categorical)
-def _categorical(p: Any, q: Any) -> Any:
-    terms = p.probs * (p.logits - q.logits)
-    return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
-
-
-@register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _continuous_bernoulli(p: Any, q: Any) -> Any:
-    return (p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p()
-            - q._cont_bern_log_norm() - (-q.probs).log1p())
-
-
-@register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Any, q: Any) -> Any:
-    total_p, total_q = p.concentration.sum(-1), q.concentration.sum(-1)
-    norm = total_p.lgamma() - total_q.lgamma() - (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
-    mean_log = p.concentration.digamma() - total_p.digamma().unsqueeze(-1)
-    return norm + ((p.concentration - q.concentration) * mean_log).sum(-1)
-
-
-@register_kl(Exponential, Exponential)
-def _exponential(p: Any, q: Any) -> Any:
-    ratio = q.rate / p.rate
-    return -ratio.log() + ratio - 1
-
-
-@register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Any:
-    """The Bregman divergence of the log normalizer."""
-    if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot "
-                                  "                            be computed using Bregman divergences")
-    ours, normalizer, means = p._normalizer_and_means()
-    theirs = q._natural_params
-    result = q._log_normalizer(*theirs) - normalizer
-    for a, b, mean in zip(ours, theirs, means, strict=True):
-        result = result - _sum_rightmost((b - a) * mean, len(q.event_shape))
-    return result
-
-
-@register_kl(Gamma, Gamma)
-def _gamma(p: Any, q: Any) -> Any:
-    return (q.concentration * (p.rate / q.rate).log() + q.concentration.lgamma() - p.concentration.lgamma()
-            + (p.concentration - q.concentration) * p.concentration.digamma()
-            + (q.rate - p.rate) * (p.concentration / p.rate))
-
-
-@register_kl(Gumbel, Gumbel)
-def _gumbel(p: Any, q: Any) -> Any:
-    ratio, gap = p.scale / q.scale, (p.loc - q.loc) / q.scale
-    return -ratio.log() + gap + ratio * euler_constant + ((1 + ratio).lgamma() - gap).exp() - (1 + euler_constant)
-
-
-@register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> Any:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
-
-
-@register_kl(Laplace, Laplace)
-def _laplace(p: Any, q: Any) -> Any:
-    ratio, gap = p.scale / q.scale, (p.loc - q.loc).abs()
-    return -ratio.log() + gap / q.scale + ratio * (-gap / p.scale).exp() - 1
-
-
-@register_kl(Normal, Normal)
-def _normal(p: Any, q: Any) -> Any:
-    ratio = (p.scale / q.scale).pow(2)
-    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-
-
-@register_kl(Pareto, Pareto)
-def _pareto(p: Any, q: Any) -> Any:
-    ratio = q.alpha / p.alpha
-    result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
-    return result.masked_fill(p.scale < q.scale, math.inf)
-
-
-@register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> Any:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
-
-
-@register_kl(Uniform, Uniform)
-def _uniform(p: Any, q: Any) -> Any:
-    result = ((q.high - q.low) / (p.high - p.low)).log()
-    return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
-
-
-@register_kl(Cauchy, Cauchy)
-def _cauchy(p: Any, q: Any) -> Any:
-    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
-
-
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Any:
-    return _normal(p.base_dist, q.base_dist)
-
-
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot_categorical(p: Any, q: Any) -> Any:
-    return _categorical(p._categorical, q._categorical)
-
-
-@register_kl(TransformedDistribution, TransformedDistribution)
+@register_kl(D.TransformedDistribution, D.TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Any:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
 
 
-@register_kl(Independent, Independent)
+@register_kl(D.Independent, D.Independent)
 def _independent(p: Any, q: Any) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError

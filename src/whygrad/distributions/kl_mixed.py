@@ -12,19 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import whygrad as torch
-from whygrad.distributions.bernoulli import Bernoulli
-from whygrad.distributions.beta import Beta
-from whygrad.distributions.binomial import Binomial
-from whygrad.distributions.continuous_bernoulli import ContinuousBernoulli
-from whygrad.distributions.exponential import Exponential
-from whygrad.distributions.gamma import Gamma
-from whygrad.distributions.gumbel import Gumbel
+from whygrad import distributions as D
 from whygrad.distributions.kl import register_kl
-from whygrad.distributions.laplace import Laplace
-from whygrad.distributions.normal import Normal
-from whygrad.distributions.pareto import Pareto
-from whygrad.distributions.poisson import Poisson
-from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
 
 
@@ -34,16 +23,16 @@ def _mean_log_of_uniform(low: Any, high: Any) -> Any:
 
 # E log x
 MEAN_LOG: dict[type[Any], Callable[[Any], Any]] = {
-    Beta: lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma(),
-    Exponential: lambda p: -euler_constant - p.rate.log(),
-    Gamma: lambda p: p.concentration.digamma() - p.rate.log(),
-    Pareto: lambda p: p.scale.log() + p.alpha.reciprocal(),
-    Uniform: lambda p: _mean_log_of_uniform(p.low, p.high),
+    D.Beta: lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma(),
+    D.Exponential: lambda p: -euler_constant - p.rate.log(),
+    D.Gamma: lambda p: p.concentration.digamma() - p.rate.log(),
+    D.Pareto: lambda p: p.scale.log() + p.alpha.reciprocal(),
+    D.Uniform: lambda p: _mean_log_of_uniform(p.low, p.high),
 }
 
 # E log(1 - x)
 MEAN_LOG_REST: dict[type[Any], Callable[[Any], Any]] = {
-    Uniform: lambda p: _mean_log_of_uniform(1 - p.high, 1 - p.low),
+    D.Uniform: lambda p: _mean_log_of_uniform(1 - p.high, 1 - p.low),
 }
 
 
@@ -54,10 +43,10 @@ def _laplace_of_uniform(p: Any, q: Any) -> Any:
 
 # E exp(-(x - q.loc) / q.scale)
 MEAN_EXP: dict[type[Any], Callable[[Any, Any], Any]] = {
-    Exponential: lambda p, q: (q.loc / q.scale).exp() * (p.rate * q.scale) / (p.rate * q.scale + 1),
-    Gamma: lambda p, q: (q.loc / q.scale).exp() * (1 + (p.rate * q.scale).reciprocal()).pow(-p.concentration),
-    Normal: lambda p, q: ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp(),
-    Uniform: _laplace_of_uniform,
+    D.Exponential: lambda p, q: (q.loc / q.scale).exp() * (p.rate * q.scale) / (p.rate * q.scale + 1),
+    D.Gamma: lambda p, q: (q.loc / q.scale).exp() * (1 + (p.rate * q.scale).reciprocal()).pow(-p.concentration),
+    D.Normal: lambda p, q: ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp(),
+    D.Uniform: _laplace_of_uniform,
 }
 
 
@@ -84,16 +73,16 @@ def _under_beta(p: Any, q: Any) -> Any:
 
 
 CROSS_ENTROPY: dict[type[Any], Callable[[Any, Any], Any]] = {
-    Beta: _under_beta,
-    ContinuousBernoulli: lambda p, q: -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm(),
-    Exponential: lambda p, q: -q.rate.log() + q.rate * p.mean,
-    Gamma: _under_gamma,
-    Gumbel: lambda p, q: q.scale.log() + (p.mean - q.loc) / q.scale + MEAN_EXP[_kind(p)](p, q),
-    Laplace: lambda p, q: (2 * q.scale).log() + _mean_distance_of_normal(p, q.loc) / q.scale,
-    Normal: _under_normal,
-    Pareto: lambda p, q: -q.alpha.log() - q.alpha * q.scale.log() + (q.alpha + 1) * MEAN_LOG[_kind(p)](p),
-    Poisson: lambda p, q: q.rate - p.mean * q.rate.log(),
-    Uniform: lambda p, q: (q.high - q.low).log(),
+    D.Beta: _under_beta,
+    D.ContinuousBernoulli: lambda p, q: -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm(),
+    D.Exponential: lambda p, q: -q.rate.log() + q.rate * p.mean,
+    D.Gamma: _under_gamma,
+    D.Gumbel: lambda p, q: q.scale.log() + (p.mean - q.loc) / q.scale + MEAN_EXP[_kind(p)](p, q),
+    D.Laplace: lambda p, q: (2 * q.scale).log() + _mean_distance_of_normal(p, q.loc) / q.scale,
+    D.Normal: _under_normal,
+    D.Pareto: lambda p, q: -q.alpha.log() - q.alpha * q.scale.log() + (q.alpha + 1) * MEAN_LOG[_kind(p)](p),
+    D.Poisson: lambda p, q: q.rate - p.mean * q.rate.log(),
+    D.Uniform: lambda p, q: (q.high - q.low).log(),
 }
 
 
@@ -103,43 +92,43 @@ def _kind(p: Any) -> type[Any]:
 
 # Whether the divergence is infinite, for pairs where that depends on the parameters.
 OUTSIDE: dict[tuple[type[Any], type[Any]], Callable[[Any, Any], Any]] = {
-    (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
+    (D.Beta, D.Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     # This one and the last are too strict, as torch is.
-    (ContinuousBernoulli, Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),
-    (Pareto, Exponential): lambda p, q: p.alpha <= 1,
-    (Pareto, Gamma): lambda p, q: p.alpha <= 1,
-    (Pareto, Normal): lambda p, q: p.alpha <= 2,
-    (Uniform, Beta): lambda p, q: (p.high > 1) | (p.low < 0),
-    (Uniform, Exponential): lambda p, q: p.low < 0,
-    (Uniform, Gamma): lambda p, q: p.low < 0,
-    (Uniform, Pareto): lambda p, q: p.low < q.scale,
-    (Uniform, ContinuousBernoulli): lambda p, q: (p.high >= 1) | (p.low <= 0),
+    (D.ContinuousBernoulli, D.Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),
+    (D.Pareto, D.Exponential): lambda p, q: p.alpha <= 1,
+    (D.Pareto, D.Gamma): lambda p, q: p.alpha <= 1,
+    (D.Pareto, D.Normal): lambda p, q: p.alpha <= 2,
+    (D.Uniform, D.Beta): lambda p, q: (p.high > 1) | (p.low < 0),
+    (D.Uniform, D.Exponential): lambda p, q: p.low < 0,
+    (D.Uniform, D.Gamma): lambda p, q: p.low < 0,
+    (D.Uniform, D.Pareto): lambda p, q: p.low < q.scale,
+    (D.Uniform, D.ContinuousBernoulli): lambda p, q: (p.high >= 1) | (p.low <= 0),
 }
 
 FINITE: dict[type[Any], tuple[type[Any], ...]] = {
-    Bernoulli: (Poisson,),
-    Beta: (ContinuousBernoulli, Exponential, Gamma, Normal, Uniform),
-    ContinuousBernoulli: (Exponential, Normal, Uniform),
-    Exponential: (Gamma, Gumbel, Normal),
-    Gamma: (Exponential, Gumbel, Normal),
-    Gumbel: (Normal,),
-    Laplace: (Normal,),
-    Normal: (Gumbel, Laplace),
-    Pareto: (Exponential, Gamma, Normal),
-    Uniform: (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto),
+    D.Bernoulli: (D.Poisson,),
+    D.Beta: (D.ContinuousBernoulli, D.Exponential, D.Gamma, D.Normal, D.Uniform),
+    D.ContinuousBernoulli: (D.Exponential, D.Normal, D.Uniform),
+    D.Exponential: (D.Gamma, D.Gumbel, D.Normal),
+    D.Gamma: (D.Exponential, D.Gumbel, D.Normal),
+    D.Gumbel: (D.Normal,),
+    D.Laplace: (D.Normal,),
+    D.Normal: (D.Gumbel, D.Laplace),
+    D.Pareto: (D.Exponential, D.Gamma, D.Normal),
+    D.Uniform: (D.Beta, D.ContinuousBernoulli, D.Exponential, D.Gamma, D.Gumbel, D.Normal, D.Pareto),
 }
 
 # p, the parameter whose shape the result has, and the q whose support is smaller than that of p
 INFINITE: dict[type[Any], tuple[str, tuple[type[Any], ...]]] = {
-    Beta: ("concentration1", (Pareto,)),
-    ContinuousBernoulli: ("probs", (Pareto,)),
-    Exponential: ("rate", (Beta, ContinuousBernoulli, Pareto, Uniform)),
-    Gamma: ("concentration", (Beta, ContinuousBernoulli, Pareto, Uniform)),
-    Gumbel: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
-    Laplace: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
-    Normal: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
-    Pareto: ("scale", (Beta, ContinuousBernoulli, Uniform)),
-    Poisson: ("rate", (Bernoulli, Binomial)),
+    D.Beta: ("concentration1", (D.Pareto,)),
+    D.ContinuousBernoulli: ("probs", (D.Pareto,)),
+    D.Exponential: ("rate", (D.Beta, D.ContinuousBernoulli, D.Pareto, D.Uniform)),
+    D.Gamma: ("concentration", (D.Beta, D.ContinuousBernoulli, D.Pareto, D.Uniform)),
+    D.Gumbel: ("loc", (D.Beta, D.ContinuousBernoulli, D.Exponential, D.Gamma, D.Pareto, D.Uniform)),
+    D.Laplace: ("loc", (D.Beta, D.ContinuousBernoulli, D.Exponential, D.Gamma, D.Pareto, D.Uniform)),
+    D.Normal: ("loc", (D.Beta, D.ContinuousBernoulli, D.Exponential, D.Gamma, D.Pareto, D.Uniform)),
+    D.Pareto: ("scale", (D.Beta, D.ContinuousBernoulli, D.Uniform)),
+    D.Poisson: ("rate", (D.Bernoulli, D.Binomial)),
 }
 
 

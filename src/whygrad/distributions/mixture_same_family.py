@@ -8,7 +8,7 @@ import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
-from whygrad.distributions.categorical import Categorical
+from whygrad.distributions.categories import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 
 __all__ = ["MixtureSameFamily"]

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from whygrad.core.tensor import Tensor
+from whygrad.func.stateless import _functional_call
 from whygrad.functional.run import FUNCTIONS
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:
     """`module(*args, **kwargs)` with parameters and buffers replaced by those in a dict, or in several dicts, by name."""
-    from whygrad.nn.utils.stateless import _functional_call
-
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, Sequence):
@@ -55,10 +54,8 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Remove the running statistics of all batch norms in `root`: vmap cannot write to them."""
-    from whygrad.nn.normalization import _BatchNorm
-
     for module in root.modules():
-        if isinstance(module, _BatchNorm) and module.track_running_stats:
+        if getattr(module, "is_batch_norm", False) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

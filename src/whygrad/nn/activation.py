@@ -14,6 +14,10 @@ from whygrad.nn import init
 from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
 
+__all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
+           "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin",
+           "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
+
 
 def _show(self: Any, names: tuple[str, ...]) -> str:
     """`name=value` of each argument; `inplace` only if it is set."""

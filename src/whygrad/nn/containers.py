@@ -160,7 +160,35 @@ class ModuleList(_NumberedModules):
         return with_lines(self._get_name(), [], lines)
 
 
-class ModuleDict(Module):
+class _Named(Module):
+    """Base of containers with the methods of a dict. The keys are those of `_table`."""
+
+    def _table(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table()
+
+    def keys(self) -> KeysView[str]:
+        return self._table().keys()
+
+    def clear(self) -> None:
+        for key in list(self):
+            del self[key]  # type: ignore[attr-defined]
+
+    def pop(self, key: str) -> Any:
+        value = self[key]  # type: ignore[index]
+        del self[key]  # type: ignore[attr-defined]
+        return value
+
+
+class ModuleDict(_Named):
     """A dict of modules, registered as children."""
 
     def __init__(self, modules: Any = None) -> None:
@@ -177,23 +205,8 @@ class ModuleDict(Module):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        return self._modules.pop(key)
-
-    def keys(self) -> KeysView[str]:
-        return self._modules.keys()
+    def _table(self) -> dict[str, Any]:
+        return self._modules
 
     def items(self) -> ItemsView[str, Any]:
         return self._modules.items()
@@ -286,12 +299,12 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
 
-class ParameterDict(Module):
+class ParameterDict(_Named):
     """A dict of parameters; tensors become parameters, other values are stored as they are."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys: dict[str, None] = {}
+        self._keys: dict[str, Any] = {}
         if parameters is not None:
             self.update(parameters)
 
@@ -312,17 +325,11 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, self._attribute(key))
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
+    def _table(self) -> dict[str, Any]:
+        return self._keys
 
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
 
     def copy(self) -> ParameterDict:
         return ParameterDict(OrderedDict(self.items()))
@@ -331,15 +338,6 @@ class ParameterDict(Module):
         if key not in self:
             self[key] = default
         return self[key]
-
-    def clear(self) -> None:
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key: str) -> Any:
-        value = self[key]
-        del self[key]
-        return value
 
     def popitem(self) -> tuple[str, Any]:
         key = next(reversed(self._keys))
@@ -350,9 +348,6 @@ class ParameterDict(Module):
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         return ParameterDict((key, default) for key in keys)
-
-    def keys(self) -> KeysView[str]:
-        return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
         return ((key, self[key]) for key in self._keys)

@@ -11,8 +11,12 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
-from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
+from whygrad.nn.from_function import unusual
+from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter, lazy_classes
 from whygrad.nn.module import Module
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
+           "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
 
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -64,10 +68,7 @@ class _ConvNd(Module):
         # The argument of `F.pad`, which pads before the convolution in all modes but "zeros": (before, after), last dim first.
         self._reversed_padding_repeated_twice = self._padding_pairs()
         self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _padding_pairs(self) -> Sequence[int]:
@@ -90,20 +91,12 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
-        if self.padding != (0,) * len(self.padding):
-            parts.append(f"padding={self.padding}")
-        if self.dilation != (1,) * len(self.dilation):
-            parts.append(f"dilation={self.dilation}")
-        if self.output_padding != (0,) * len(self.output_padding):
-            parts.append(f"output_padding={self.output_padding}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+        zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
+        shown = unusual(self, {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
+        shown += ["bias=False"] if self.bias is None else []
+        shown += [] if self.padding_mode == "zeros" else [f"padding_mode={self.padding_mode}"]
+        sizes = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return ", ".join([sizes, *shown])
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -238,25 +231,6 @@ class _LazyConvTranspose(_LazyConvolution, _ConvTransposeNd):
         self._start(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConv, Conv1d):
-    cls_to_become = Conv1d
-
-
-class LazyConv2d(_LazyConv, Conv2d):
-    cls_to_become = Conv2d
-
-
-class LazyConv3d(_LazyConv, Conv3d):
-    cls_to_become = Conv3d
-
-
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    cls_to_become = ConvTranspose1d
-
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    cls_to_become = ConvTranspose2d
-
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    cls_to_become = ConvTranspose3d
+LazyConv1d, LazyConv2d, LazyConv3d = lazy_classes(_LazyConv, Conv1d, Conv2d, Conv3d)
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_classes(
+    _LazyConvTranspose, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)

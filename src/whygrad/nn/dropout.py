@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from whygrad.nn import functional as F
+from whygrad.nn.from_function import shows
 from whygrad.nn.module import Module
 
 
 class _DropoutNd(Module):
     """Base of all dropouts."""
+
+    function: ClassVar[str]  # the name in nn.functional, looked up at each call so that a patched one is used
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -18,36 +21,34 @@ class _DropoutNd(Module):
         self.p = p
         self.inplace = inplace
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+    def forward(self, input: Any) -> Any:
+        return getattr(F, self.function)(input, self.p, self.training, self.inplace)
+
+    extra_repr = shows("p", "inplace")
 
 
 class Dropout(_DropoutNd):
     """Zeroes elements."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout(input, self.p, self.training, self.inplace)
+    function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
     """Zeroes channels of (N, C, L)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
+    function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
     """Zeroes channels of (N, C, H, W)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+    function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
     """Zeroes channels of (N, C, D, H, W)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
+    function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):

@@ -9,6 +9,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
+from whygrad.nn.from_function import unusual
 from whygrad.nn.module import Module
 
 
@@ -65,13 +66,8 @@ class Embedding(_EmbeddingBase):
                            self.sparse)
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
-                            ("sparse", False)):
-            value = getattr(self, name)
-            if value != usual or (value is None) != (usual is None):
-                text += f", {name}={value}"
-        return text
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+        return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *unusual(self, usual)])
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
@@ -109,8 +105,7 @@ class EmbeddingBag(_EmbeddingBase):
 
     def extra_repr(self) -> str:
         usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": None, "padding_idx": None}
-        shown = [f"{name}={getattr(self, name)!r}" for name, value in usual.items() if getattr(self, name) != value]
-        return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *shown])
+        return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *unusual(self, usual, repr)])
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,

@@ -1,9 +1,9 @@
-"""Module classes that store the arguments of one function of `nn.functional` and pass them on."""
+"""Module classes made from a table: of one function of `nn.functional`, or for several numbers of dims."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -54,3 +54,23 @@ def store(self: Any, **values: Any) -> None:
             self.register_buffer(key, value)
         else:
             setattr(self, key, value)
+
+
+def shows(*names: str) -> Callable[[Any], str]:
+    """An `extra_repr` of these attributes."""
+
+    def extra_repr(self: Any) -> str:
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    return extra_repr
+
+
+def unusual(module: Module, usual: dict[str, Any], show: Callable[[Any], str] = str) -> list[str]:
+    """`name=value` for each attribute that differs from its usual value."""
+    return [f"{name}={show(value)}" for name, default in usual.items() if (value := getattr(module, name)) != default]
+
+
+def for_dims(base: type[Module], *dims: int, kinds: Sequence[type] = ()) -> list[Any]:
+    """The subclasses of `_Name` that differ in the number of spatial dims: Name1d, Name2d and Name3d, each also of its kind."""
+    return [type(f"{base.__name__[1:]}{n}d", (base, *kinds[i:i + 1]), {"dims": n, "__module__": base.__module__})
+            for i, n in enumerate(dims or (1, 2, 3))]

@@ -77,19 +77,19 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` after every module's backward."""
-    if everywhere.backward_is_full is False:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-                           "Please use only one of them.")
-    everywhere.backward_is_full = True
-    return add_hook(everywhere.backward, hook, (everywhere.on, True))
+    return _add_backward_hook(hook, full=True)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The older kind of backward hook: it sees the last node of the module only."""
-    if everywhere.backward_is_full is True:
+    return _add_backward_hook(hook, full=False)
+
+
+def _add_backward_hook(hook: Callable[..., Any], full: bool) -> RemovableHandle:
+    if everywhere.backward_is_full is (not full):
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
                            "Please use only one of them.")
-    everywhere.backward_is_full = False
+    everywhere.backward_is_full = full
     return add_hook(everywhere.backward, hook, (everywhere.on, True))
 
 

@@ -150,3 +150,9 @@ class LazyModuleMixin:
             delattr(module, name)
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
+
+
+def lazy_classes(base: type, *kinds: type) -> list[Any]:
+    """For each kind of module, the lazy class that becomes it."""
+    return [type(f"Lazy{kind.__name__}", (base, kind), {"cls_to_become": kind, "__module__": base.__module__})
+            for kind in kinds]

@@ -40,17 +40,6 @@ class Module(StateDictMethods):
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Module | None]
     _is_full_backward_hook: bool | None
-    _backward_pre_hooks: OrderedDict[int, Any]
-    _backward_hooks: OrderedDict[int, Any]
-    _forward_hooks: OrderedDict[int, Any]
-    _forward_hooks_with_kwargs: OrderedDict[int, Any]
-    _forward_hooks_always_called: OrderedDict[int, Any]
-    _forward_pre_hooks: OrderedDict[int, Any]
-    _forward_pre_hooks_with_kwargs: OrderedDict[int, Any]
-    _state_dict_hooks: OrderedDict[int, Any]
-    _state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_post_hooks: OrderedDict[int, Any]
 
     forward: Callable[..., Any] = forward_unimplemented
 

@@ -14,8 +14,12 @@ from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
-from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
+from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter, lazy_classes
 from whygrad.nn.module import Module, parameter_of
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "CrossMapLRN2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+           "InstanceNorm3d", "LayerNorm", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d",
+           "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LocalResponseNorm", "RMSNorm", "SyncBatchNorm"]
 
 
 class _Affine(Module):
@@ -35,14 +39,17 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
+def _as_shape(normalized_shape: Any) -> Any:
+    return (normalized_shape,) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
+
+
 class LayerNorm(_Affine):
     """Mean 0 and variance 1 over the last dims of each sample."""
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        one = isinstance(normalized_shape, numbers.Integral)
-        self.normalized_shape: tuple[int, ...] = (normalized_shape,) if one else tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         self._make_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
@@ -64,12 +71,11 @@ class RMSNorm(Module):
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        one = isinstance(normalized_shape, numbers.Integral)
-        self.normalized_shape: tuple[int, ...] = (normalized_shape,) if one else tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self.register_parameter("weight", Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-                                if elementwise_affine else None)
+        weight = torch.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", None if weight is None else Parameter(weight))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -188,6 +194,8 @@ class _NormBase(_Affine):
 
 class _BatchNorm(_NormBase):
     """Mean 0 and variance 1 for each channel over the batch; in evaluation with the running statistics."""
+
+    is_batch_norm = True  # for `torch.func`, which does not know the classes of nn
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
@@ -331,25 +339,6 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    cls_to_become = BatchNorm1d
-
-
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    cls_to_become = BatchNorm2d
-
-
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    cls_to_become = BatchNorm3d
-
-
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    cls_to_become = InstanceNorm1d
-
-
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    cls_to_become = InstanceNorm2d
-
-
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    cls_to_become = InstanceNorm3d
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_classes(_LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d)
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_classes(
+    _LazyNormBase, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from whygrad.nn import functional as F
+from whygrad.nn.from_function import for_dims
 from whygrad.nn.module import Module
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+           "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+           "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
 class _Pad(Module):
@@ -42,16 +47,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
-    dims = 1
-
-
-class ConstantPad2d(_ConstantPad):
-    dims = 2
-
-
-class ConstantPad3d(_ConstantPad):
-    dims = 3
+ConstantPad1d, ConstantPad2d, ConstantPad3d = for_dims(_ConstantPad)
 
 
 class _ZeroPad(_ConstantPad):
@@ -64,16 +60,7 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    pass
-
-
-class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    pass
-
-
-class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    pass
+ZeroPad1d, ZeroPad2d, ZeroPad3d = for_dims(_ZeroPad, kinds=(ConstantPad1d, ConstantPad2d, ConstantPad3d))
 
 
 class _ReflectionPad(_Pad):
@@ -82,16 +69,7 @@ class _ReflectionPad(_Pad):
     mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPad):
-    dims = 1
-
-
-class ReflectionPad2d(_ReflectionPad):
-    dims = 2
-
-
-class ReflectionPad3d(_ReflectionPad):
-    dims = 3
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = for_dims(_ReflectionPad)
 
 
 class _ReplicationPad(_Pad):
@@ -100,16 +78,7 @@ class _ReplicationPad(_Pad):
     mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPad):
-    dims = 1
-
-
-class ReplicationPad2d(_ReplicationPad):
-    dims = 2
-
-
-class ReplicationPad3d(_ReplicationPad):
-    dims = 3
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = for_dims(_ReplicationPad)
 
 
 class _CircularPad(_Pad):
@@ -123,13 +92,4 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
-    dims = 1
-
-
-class CircularPad2d(_CircularPad):
-    dims = 2
-
-
-class CircularPad3d(_CircularPad):
-    dims = 3
+CircularPad1d, CircularPad2d, CircularPad3d = for_dims(_CircularPad)

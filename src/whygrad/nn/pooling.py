@@ -6,17 +6,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from whygrad.nn import functional as F
-from whygrad.nn.from_function import REQUIRED, module_class, store
+from whygrad.nn.from_function import REQUIRED, for_dims, module_class, shows, store
 from whygrad.nn.module import Module
 
-
-def _shows(*names: str) -> Callable[[Any], str]:
-    """An `extra_repr` of these attributes."""
-
-    def extra_repr(self: Any) -> str:
-        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
-
-    return extra_repr
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+           "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
+           "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 
 
 def _start(self: Any, **values: Any) -> None:
@@ -33,9 +28,9 @@ def _start_with_tuples(self: Any, **values: Any) -> None:
         setattr(self, key, tuple(value) if isinstance(value, (tuple, list)) else (value,))
 
 
-def _pool(name: str, function: str, forward: Callable[..., Any], shows: tuple[str, ...], parameters: dict[str, Any],
+def _pool(name: str, function: str, forward: Callable[..., Any], shown: tuple[str, ...], parameters: dict[str, Any],
           start: Callable[..., None] = _start) -> Any:
-    return module_class(name, __name__, getattr(F, function), forward, parameters, start=start, extra_repr=_shows(*shows))
+    return module_class(name, __name__, getattr(F, function), forward, parameters, start=start, extra_repr=shows(*shown))
 
 
 WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0}
@@ -106,16 +101,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
-    dims = 1
-
-
-class MaxUnpool2d(_MaxUnpool):
-    dims = 2
-
-
-class MaxUnpool3d(_MaxUnpool):
-    dims = 3
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = for_dims(_MaxUnpool)
 
 
 class _FractionalMaxPool(Module):
@@ -148,9 +134,4 @@ class _FractionalMaxPool(Module):
                     _random_samples=self._random_samples)
 
 
-class FractionalMaxPool2d(_FractionalMaxPool):
-    dims = 2
-
-
-class FractionalMaxPool3d(_FractionalMaxPool):
-    dims = 3
+FractionalMaxPool2d, FractionalMaxPool3d = for_dims(_FractionalMaxPool, 2, 3)

@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
+from whygrad.base.autocast_state import state as autocast
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
+from whygrad.nn.from_function import unusual
 from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.utils.rnn import PackedSequence
 
 # mode -> number of gates
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
-
-
-def _autocast_is_on() -> bool:
-    from whygrad.amp.autocast_mode import is_autocast_enabled
-
-    return is_autocast_enabled("cpu")
 
 
 def _reset(module: Module, hidden_size: int) -> None:
@@ -117,7 +113,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         wanted = parameter_of(self, self._flat_weights_names[0]).dtype
-        if input.dtype != wanted and not _autocast_is_on():
+        if input.dtype != wanted and "cpu" not in autocast.enabled:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2
@@ -192,10 +188,8 @@ class RNNBase(Module):
         return output.squeeze(batch_dim), tuple([t.squeeze(1) for t in last]) if self.mode == "LSTM" else last.squeeze(1)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.input_size}, {self.hidden_size}"]
-        defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
-        shown += [f"{name}={getattr(self, name)}" for name, value in defaults.items() if getattr(self, name) != value]
-        return ", ".join(shown)
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        return ", ".join([str(self.input_size), str(self.hidden_size), *unusual(self, usual)])
 
 
 def _refuse_projection(arguments: dict[str, Any]) -> None:

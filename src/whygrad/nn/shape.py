@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.nn import functional as F
+from whygrad.nn.from_function import module_class, shows, store
 from whygrad.nn.module import Module
 
 
@@ -19,8 +20,7 @@ class Flatten(Module):
     def forward(self, input: Any) -> Any:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    extra_repr = shows("start_dim", "end_dim")
 
 
 class Unflatten(Module):
@@ -41,20 +41,12 @@ class Unflatten(Module):
     def forward(self, input: Any) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+    extra_repr = shows("dim", "unflattened_size")
 
 
-class CosineSimilarity(Module):
-    """The cosine of the angle between two tensors along `dim`."""
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Any, x2: Any) -> Any:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+CosineSimilarity = module_class(
+    "CosineSimilarity", __name__, F.cosine_similarity,
+    lambda self, x1, x2: F.cosine_similarity(x1, x2, self.dim, self.eps), {"dim": 1, "eps": 1e-8}, start=store)
 
 
 class PairwiseDistance(Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
@@ -20,6 +20,8 @@ from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
 Activation = str | Callable[[Any], Any]
 
@@ -58,7 +60,28 @@ def _get_activation_fn(activation: Activation) -> Callable[[Any], Any]:
 class _Layer(Module):
     """Base of encoder and decoder layers: residual blocks with layer norm before or after."""
 
-    norm_first: bool
+    attentions: ClassVar[tuple[str, ...]]  # one block each; the last block is the feed-forward network
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory))
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
+        self.norm_first = norm_first
+        blocks = range(1, len(self.attentions) + 2)
+        for i in blocks:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory))
+        for i in blocks:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self._set_activation(_get_activation_fn(activation))
+
+    def _set_activation(self, activation: Callable[[Any], Any]) -> None:
+        self.activation = activation
 
     def _residual(self, x: Any, norm: Module, block: Callable[[Any], Any]) -> Any:
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
@@ -69,6 +92,9 @@ class _Layer(Module):
                          is_causal=is_causal)
         return dropout(result)
 
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+        return self._attend(self.self_attn, self.dropout1, x, x, attn_mask, key_padding_mask, is_causal)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"activation": F.relu, **state})
 
@@ -76,25 +102,13 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention, then a feed-forward network."""
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        factory = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        activation = _get_activation_fn(activation)
+    attentions = ("self_attn",)
+
+    def _set_activation(self, activation: Callable[[Any], Any]) -> None:
+        super()._set_activation(activation)
         is_relu = activation is F.relu or isinstance(activation, ReLU)
         is_gelu = activation is F.gelu or isinstance(activation, GELU)
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
-        self.activation = activation
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         src_key_padding_mask = attention._canonical_mask(src_key_padding_mask, "src_key_padding_mask",
@@ -103,9 +117,6 @@ class TransformerEncoderLayer(_Layer):
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
         return self._residual(x, self.norm2, self._ff_block)
 
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        return self._attend(self.self_attn, self.dropout1, x, x, attn_mask, key_padding_mask, is_causal)
-
     def _ff_block(self, x: Any) -> Any:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
@@ -113,24 +124,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, cross-attention to the encoder's output, then a feed-forward network."""
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        factory = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _get_activation_fn(activation)
+    attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
                 memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Any:
@@ -138,9 +132,6 @@ class TransformerDecoderLayer(_Layer):
         x = self._residual(x, self.norm2, lambda x: self._mha_block(x, memory, memory_mask, memory_key_padding_mask,
                                                                memory_is_causal))
         return self._residual(x, self.norm3, self._ff_block)
-
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        return self._attend(self.self_attn, self.dropout1, x, x, attn_mask, key_padding_mask, is_causal)
 
     def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         return self._attend(self.multihead_attn, self.dropout2, x, mem, attn_mask, key_padding_mask, is_causal)

@@ -1,4 +1,4 @@
-"""Adam and AdamW: steps scaled by running averages of the gradient and of its square."""
+"""Adam and its relatives: steps scaled by running averages of the gradient and of its square."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
-from whygrad.optim.options import as_number, check_betas, check_fused, check_lr, check_nonnegative, to_scalar
+from whygrad.optim.options import as_number, check_fused, check_options, to_scalar
 
 Number = float | Tensor
 
@@ -21,10 +21,7 @@ class Adam(Elementwise):
                  fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_lr(lr)
-        check_nonnegative(eps=eps)
-        check_betas(betas)
-        check_nonnegative(weight_decay=weight_decay)
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
@@ -74,25 +71,23 @@ class AdamW(Adam):
 class SparseAdam(Elementwise):
     """Adam for sparse gradients: updates only the elements present in the gradient, and their moments."""
 
+    names = ("exp_avg", "exp_avg_sq")
     scalars: dict[str, float] = {}
     takes_sparse = "rows"
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:
-        check_lr(lr)
+        check_options(lr=lr)
         for name, value in (("learning rate", lr), ("epsilon value", eps)):
             if not as_number(value) > 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
-        check_betas(betas)
+        check_options(betas=betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         complex_params = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
                           if p.dtype.is_complex]
         if complex_params:
             raise ValueError(f"Complex params at indices {complex_params}: SparseAdam does not support complex "
                              "parameters")
-
-    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     def step_group(self, group: dict[str, Any]) -> None:
         if any(p.grad is not None and not p.grad.is_sparse for p in group["params"]):
@@ -115,3 +110,100 @@ class SparseAdam(Elementwise):
         exp_avg += (1 - beta1) * (g - exp_avg)
         exp_avg_sq += (1 - beta2) * (g * g - exp_avg_sq)
         p -= numbers["lr"] * (1 - beta2**step) ** 0.5 / (1 - beta1**step) * (exp_avg / (xp.sqrt(exp_avg_sq) + numbers["eps"]))
+
+
+class Adamax(Elementwise):
+    """`p -= lr * m / u`, where `m` averages the gradient and `u` is a decaying maximum of its magnitude."""
+
+    names = ("exp_avg", "exp_inf")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        exp_avg, exp_inf = buffers
+        beta1, beta2 = numbers["betas"]
+        lerp_(exp_avg, g, 1 - beta1)
+        exp_inf[...] = xp.maximum(exp_inf * beta2, xp.abs(g) + numbers["eps"])
+        p -= numbers["lr"] / (1 - beta1 ** numbers["step"]) * exp_avg / exp_inf
+
+
+class NAdam(Elementwise):
+    """Adam with Nesterov momentum: the step mixes the gradient and the updated first moment."""
+
+    names = ("exp_avg", "exp_avg_sq")
+    scalars = {"step": 0.0, "mu_product": 1.0}
+    capturable_tensors = "params, mu_products and state_steps"
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable})
+
+    def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
+        numbers = super().advance(p, state, numbers)
+        step = numbers["step"]
+        mu, mu_next = [numbers["betas"][0] * (1.0 - 0.5 * 0.96 ** (n * numbers["momentum_decay"]))
+                       for n in (step, step + 1)]
+        mu_product = state["mu_product"]._array
+        mu_product *= mu
+        product = float(mu_product)
+        return {**numbers, "share_of_gradient": (1.0 - mu) / (1.0 - product),
+                "share_of_average": mu_next / (1.0 - product * mu_next)}
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        exp_avg, exp_avg_sq = buffers
+        lr = numbers["lr"]
+        beta1, beta2 = numbers["betas"]
+        lerp_(exp_avg, g, 1 - beta1)
+        exp_avg_sq *= beta2
+        exp_avg_sq += (1 - beta2) * g * g
+        denominator = xp.sqrt(exp_avg_sq / (1 - beta2 ** numbers["step"])) + numbers["eps"]
+        p -= lr * numbers["share_of_gradient"] * g / denominator
+        p -= lr * numbers["share_of_average"] * exp_avg / denominator
+
+
+class RAdam(Elementwise):
+    """Momentum alone for the first few steps, then Adam with a rectified step size."""
+
+    names = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable})
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        exp_avg, exp_avg_sq = buffers
+        beta1, beta2 = numbers["betas"]
+        step = numbers["step"]
+        lerp_(exp_avg, g, 1 - beta1)
+        exp_avg_sq *= beta2
+        exp_avg_sq += (1 - beta2) * g * g
+        correction2 = 1 - beta2**step
+        move = exp_avg / (1 - beta1**step) * numbers["lr"]
+        # The length of the approximated simple moving average: its limit, and the value at this step.
+        rho_inf = 2 / (1 - beta2) - 1
+        rho = rho_inf - 2 * step * beta2**step / correction2
+        if rho > 5.0:
+            rectification = ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
+            move = move * (correction2**0.5 / (xp.sqrt(exp_avg_sq) + numbers["eps"])) * rectification
+        p -= move

@@ -95,6 +95,8 @@ class Stepping(Optimizer):
 class Elementwise(Stepping):
     """`step_group` for optimizers that define `update`."""
 
+    # The per-parameter tensors, in the order of the arguments of `update`.
+    names: tuple[str, ...] = ()
     # Per-parameter scalars, stored as 0-dim tensors: name -> initial value.
     scalars: dict[str, float] = {"step": 0.0}
     # The name in torch's message about `capturable` for the tensors that must be on another device.
@@ -106,8 +108,8 @@ class Elementwise(Stepping):
     capturable_devices: tuple[str, ...] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """The names of the per-parameter tensors, in the order of the arguments of `update`."""
-        raise NotImplementedError
+        """`names`, where they do not depend on the options."""
+        return self.names
 
     def first_value(self, name: str, group: dict[str, Any]) -> Any:
         """The initial value of a buffer or a scalar."""

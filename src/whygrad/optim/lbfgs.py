@@ -14,7 +14,7 @@ from whygrad.autograd.grad_mode import enable_grad, no_grad
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
 from whygrad.optim.optimizer import Optimizer
-from whygrad.optim.options import as_number, check_lr
+from whygrad.optim.options import as_number, check_options
 
 # Loss and flat gradient, `step_size` along `direction` away from the start of a line search.
 Evaluate = Callable[[Any, np.ndarray], tuple[float, np.ndarray]]
@@ -26,7 +26,7 @@ class LBFGS(Optimizer):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
                  tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
                  line_search_fn: str | None = None) -> None:
-        check_lr(lr)
+        check_options(lr=lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
         super().__init__(params, {

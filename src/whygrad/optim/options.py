@@ -28,18 +28,17 @@ def as_number(option: Any) -> Any:
     return option
 
 
-def check_lr(lr: Any, nan: bool = False) -> None:
-    if isinstance(lr, Tensor) and lr._array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check_nonnegative(nan, lr=lr)
-
-
 _WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
 
-def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
-    """Raise for negative options, and for NaN unless `nan`."""
+def check_options(nan: bool = False, /, **options: Any) -> None:
+    """Raise for negative options, and for NaN unless `nan`; betas must be below 1 as well."""
     for name, value in options.items():
+        if name == "betas":
+            check_betas(value)
+            continue
+        if name == "lr" and isinstance(value, Tensor) and value._array.size != 1:
+            raise ValueError("Tensor lr must be 1-element")
         number = as_number(value)
         if number < 0.0 if nan else not 0.0 <= number:  # noqa: SIM300 (the message for a string names both sides)
             raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")

@@ -15,6 +15,9 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, flag
 
+__all__ = ["ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
+           "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
+
 
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`."""
@@ -64,7 +67,28 @@ class MultiplicativeLR(LambdaLR):
                 for function, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)]
 
 
-class StepLR(LRScheduler):
+class _Factors(LRScheduler):
+    """Base of schedules that multiply the rate by a factor."""
+
+    def _change(self) -> float | None:
+        """The factor between the previous epoch and this one, or None if the rate does not change."""
+        raise NotImplementedError
+
+    def _total(self) -> float:
+        """The factor between the initial rate and this epoch's."""
+        raise NotImplementedError
+
+    def get_lr(self) -> Rates:
+        self._check_called_by_step()
+        factor = self._change()
+        return self._present() if factor is None else self._times(factor)
+
+    def _get_closed_form_lr(self) -> Rates:
+        factor = self._total()
+        return [base_lr * factor for base_lr in self.base_lrs]
+
+
+class StepLR(_Factors):
     """Multiplies the rate by `gamma` every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -72,17 +96,14 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._present()
-        return self._times(self.gamma)
+    def _change(self) -> float | None:
+        return None if self.last_epoch == 0 or self.last_epoch % self.step_size != 0 else self.gamma
 
-    def _get_closed_form_lr(self) -> Rates:
-        return [base_lr * self.gamma ** (self.last_epoch // self.step_size) for base_lr in self.base_lrs]
+    def _total(self) -> float:
+        return self.gamma ** (self.last_epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Factors):
     """Multiplies the rate by `gamma` at each milestone."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
@@ -91,18 +112,14 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
-        if self.last_epoch not in self.milestones:
-            return self._present()
-        return self._times(self.gamma ** self.milestones[self.last_epoch])
+    def _change(self) -> float | None:
+        return self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else None
 
-    def _get_closed_form_lr(self) -> Rates:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base_lr * self.gamma**passed for base_lr in self.base_lrs]
+    def _total(self) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Factors):
     """The initial rate times `factor` for the first `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -113,20 +130,16 @@ class ConstantLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
+    def _change(self) -> float | None:
         if self.last_epoch == 0:
-            return self._times(self.factor)
-        if self.last_epoch != self.total_iters:
-            return self._present()
-        return self._times(1.0 / self.factor)
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else None
 
-    def _get_closed_form_lr(self) -> Rates:
-        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [base_lr * factor for base_lr in self.base_lrs]
+    def _total(self) -> float:
+        return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Factors):
     """A linear change of the factor from `start_factor` to `end_factor` in `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -140,37 +153,34 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
+    def _change(self) -> float | None:
         if self.last_epoch == 0:
-            return self._times(self.start_factor)
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._present()
+            return None
         rise = self.end_factor - self.start_factor
-        return self._times(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _get_closed_form_lr(self) -> Rates:
+    def _total(self) -> float:
         rise = self.end_factor - self.start_factor
-        factor = self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base_lr * factor for base_lr in self.base_lrs]
+        return self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Factors):
     """Multiplies the rate by `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
-        return self._present() if self._is_initial else self._times(self.gamma)
+    def _change(self) -> float | None:
+        return None if self._is_initial else self.gamma
 
-    def _get_closed_form_lr(self) -> Rates:
-        return [base_lr * self.gamma**self.last_epoch for base_lr in self.base_lrs]
+    def _total(self) -> float:
+        return self.gamma**self.last_epoch
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Factors):
     """Decay to zero in `total_iters` epochs, as `(1 - epoch / total_iters) ** power`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -178,16 +188,14 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Rates:
-        self._check_called_by_step()
+    def _change(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._present()
+            return None
         left, left_before = [1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1)]
-        return self._times((left / left_before) ** self.power)
+        return (left / left_before) ** self.power
 
-    def _get_closed_form_lr(self) -> Rates:
-        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base_lr * left**self.power for base_lr in self.base_lrs]
+    def _total(self) -> float:
+        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):

@@ -59,8 +59,6 @@ class Logs:
         return self.forward.running(), self.recomputation.running()
 
     def explain(self, error: Exception) -> NoReturn:
-        from whygrad.utils.checkpoint import CheckpointError
-
-        raise CheckpointError(texts.LOGS.format(
+        raise type(error)(texts.LOGS.format(
             forward_traces=self.forward.traces("original"), recompute_traces=self.recomputation.traces("recompute"),
             forward_ops="\n".join(self.forward.lines), recompute_ops="\n".join(self.recomputation.lines))) from error

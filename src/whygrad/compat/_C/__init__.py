@@ -13,33 +13,8 @@ from whygrad.compat._C import _autograd, _functions
 from whygrad.core.modes import grad_state
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor
-from whygrad.functional.overriding import (
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
-    state,
-)
+from whygrad.functional.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state
 from whygrad.functional.overriding import disabled_torch_function_impl as _disabled_torch_function_impl
-
-__all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "_WeakTensorRef",
-    "_autograd",
-    "_current_autograd_node",
-    "_current_graph_task_execution_order",
-    "_current_graph_task_id",
-    "_disabled_torch_function_impl",
-    "_functions",
-    "_get_should_execute_nodes",
-    "_increment_version",
-    "_is_multithreading_enabled",
-    "_set_grad_enabled",
-    "_will_engine_execute_node",
-    "has_lapack",
-    "has_mkl",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-]
 
 has_lapack = True
 has_mkl = False

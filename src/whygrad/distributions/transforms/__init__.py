@@ -1,35 +1,11 @@
 """Invertible transforms with known log |det J|."""
 
-from whygrad.distributions.transforms.base import (
-    ComposeTransform,
-    IndependentTransform,
-    ReshapeTransform,
-    Transform,
-    _InverseTransform,
-    identity_transform,
-)
-from whygrad.distributions.transforms.joined import CatTransform, StackTransform
-from whygrad.distributions.transforms.pointwise import (
-    AbsTransform,
-    AffineTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    PowerTransform,
-    SigmoidTransform,
-    SoftplusTransform,
-    TanhTransform,
-    _clipped_sigmoid,
-)
-from whygrad.distributions.transforms.vectors import (
-    CorrCholeskyTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    SoftmaxTransform,
-    StickBreakingTransform,
-)
+from whygrad.distributions.transforms import base, joined, pointwise, vectors
+from whygrad.distributions.transforms.base import *  # noqa: F403
+from whygrad.distributions.transforms.base import _InverseTransform
+from whygrad.distributions.transforms.joined import *  # noqa: F403
+from whygrad.distributions.transforms.pointwise import *  # noqa: F403
+from whygrad.distributions.transforms.pointwise import _clipped_sigmoid
+from whygrad.distributions.transforms.vectors import *  # noqa: F403
 
-__all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
-           "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
-           "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
-           "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
-           "identity_transform"]
+__all__ = sorted([*base.__all__, *joined.__all__, *pointwise.__all__, *vectors.__all__])

@@ -12,6 +12,8 @@ from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
 
+__all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
+
 TOO_FEW = "Too few dimensions on input"
 
 

@@ -10,6 +10,8 @@ from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import _sum_rightmost, lazy_property
 
+__all__ = ["CatTransform", "StackTransform"]
+
 
 class _Joined(Transform):
     """Splits a tensor along `dim`, applies one transform to each part, and concatenates the results."""

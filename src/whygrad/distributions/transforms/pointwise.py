@@ -12,6 +12,9 @@ from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import Real, _Number, broadcast_all, lazy_property
 from whygrad.nn.functional import softplus
 
+__all__ = ["AbsTransform", "AffineTransform", "CumulativeDistributionTransform", "ExpTransform", "PowerTransform",
+           "SigmoidTransform", "SoftplusTransform", "TanhTransform"]
+
 
 class Fixed(Transform):
     """A transform without parameters: all instances of a class are equal."""

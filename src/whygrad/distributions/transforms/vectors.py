@@ -15,6 +15,9 @@ from whygrad.distributions.transforms.pointwise import Fixed, _clipped_sigmoid
 from whygrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from whygrad.nn.functional import logsigmoid, pad, softplus
 
+__all__ = ["CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "SoftmaxTransform",
+           "StickBreakingTransform"]
+
 
 def _at_least(shape: Any, dims: int) -> Any:
     if len(shape) < dims:

@@ -1,19 +1,26 @@
-"""Activations with learned or random slopes, gated linear units, and shrinkage."""
+"""Activations with learned or random slopes, gated linear units, shrinkage, softmax and its relatives."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
+from whygrad.functional import softmax as functions
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
+from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import made_under_transforms, nn_function, run, with_out, write
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
+
+__all__ = ["glu", "gumbel_softmax", "hardshrink", "log_softmax", "prelu", "rrelu", "rrelu_", "softmax", "softmin", "softshrink"]
 
 
 @nn_function()
@@ -96,3 +103,41 @@ def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
         raise RuntimeError(f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype.scalar_name}, but "
                            f"found {lambd:g}")
     return with_out("softshrink", apply(TABLE["softshrink"], input, bound=lambd), out, input)
+
+
+def _implicit_dim(name: str, ndim: int) -> int:
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                  "argument.", stacklevel=user_stacklevel())
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@nn_function(short=short_along_dim("softmax", "fV"))
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """exp(x) over its sum along `dim`."""
+    return functions.softmax(input, _implicit_dim("softmax", input.ndim) if dim is None else dim, dtype)
+
+
+@nn_function(short=short_along_dim("log_softmax", "fV"))
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """The logarithm of softmax along `dim`, without cancellation."""
+    return functions.log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)
+
+
+@nn_function()
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax of -x."""
+    return functions.softmax(-input, _implicit_dim("softmin", input.ndim) if dim is None else dim, dtype)
+
+
+@nn_function()
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot with the gradient of the soft sample."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=user_stacklevel())
+    noise = -torch.empty_like(logits.detach()).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = torch.zeros_like(logits).scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft

@@ -17,6 +17,8 @@ from whygrad.functional.run import nn_function
 from whygrad.ops.conv import Window
 from whygrad.ops.table import TABLE
 
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+
 Sizes = tuple[int, ...]
 
 

@@ -15,6 +15,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
+from whygrad.functional.ctc import ctc_loss as torch_ctc_loss
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote
@@ -24,6 +25,11 @@ from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss",
+           "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+           "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
+           "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss"]
 
 _mse_loss = compiled(TABLE["mse_loss"], "tt")
 _nll_loss = compiled(TABLE["nll_loss"], "tts")
@@ -477,18 +483,22 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     return reduce_loss(positive + negative, reduction)
 
 
-@nn_function(autocast="float32")
-def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-                        swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
-                        reduction: str = "mean") -> Any:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
-    reduction = reduction_of(reduction, size_average, reduce)
+def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> None:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
                            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
                            f"{negative.ndim}D inputs")
+
+
+@nn_function(autocast="float32")
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+                        swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_triplet(anchor, positive, negative, margin)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -502,14 +512,17 @@ def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any,
     """`triplet_margin_loss` with a custom distance function."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
-                           f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-                           f"{negative.ndim}D inputs")
+    _check_triplet(anchor, positive, negative, margin)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
     return reduce_loss((margin + near - far).clamp_min(0), reduction)
+
+
+@nn_function(autocast="float32")
+def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Any:
+    """Minus the log-likelihood of the label sequences `targets` under log-probabilities (steps, batch, classes)."""
+    code = ("none", "mean", "sum").index(reduction_of(reduction))
+    return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, code, zero_infinity)

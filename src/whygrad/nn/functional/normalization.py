@@ -19,6 +19,8 @@ from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
 
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
+
 
 @nn_function()
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:

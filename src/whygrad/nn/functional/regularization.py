@@ -21,6 +21,8 @@ from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding", "feature_alpha_dropout", "one_hot"]
+
 # The negated lower bound of SELU, the value of dropped elements in alpha dropout.
 SELU_DEPTH = 1.7580993408473766
 
@@ -45,36 +47,27 @@ def _kept(input: Any, p: float, by_channel: bool, one: float) -> np.ndarray:
     return in_memory_order(array, lambda shape: bernoulli(1 - p, shape, array.dtype, one))
 
 
-def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
+def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False, alpha: bool = False) -> Any:
+    """Set dropped elements to zero, or with `alpha` to SELU's lower bound, and then restore mean and variance."""
     _check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
     if by_channel and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shift = None
     if p == 1:
         noise = wrap(np.zeros((), input._array.dtype))
+    elif alpha:
+        scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))
+        noise, shift = _noise(input, p, by_channel, lambda kept: (
+            kept * kept.dtype.type(scale), (kept - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p))
     else:
         kind = input._array.dtype.type
         noise = _noise(input, p, by_channel, lambda kept: kept, kind(1) / kind(1 - p))
-    return write("mul", input, input, noise) if inplace else run("mul", input, noise)
-
-
-def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
-    """Set dropped elements to SELU's lower bound, then shift and scale to restore mean and variance."""
-    _check_probability(p)
-    if p == 0 or not training or not input._array.size:
-        return input
-    if by_channel and input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    if p == 1:
-        zeros = wrap(np.zeros((), input._array.dtype))
-        return write("mul", input, input, zeros) if inplace else run("mul", input, zeros)
-    scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))
-    noise, shift = _noise(input, p, by_channel, lambda kept: (
-        kept * kept.dtype.type(scale), (kept - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p))
-    if inplace:
-        return write("add", input, write("mul", input, input, noise), shift)
-    return run("add", run("mul", input, noise), shift)
+    result = write("mul", input, input, noise) if inplace else run("mul", input, noise)
+    if shift is None:
+        return result
+    return write("add", input, result, shift) if inplace else run("add", result, shift)
 
 
 @nn_function()
@@ -86,13 +79,13 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 @nn_function()
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout that preserves the mean and variance of SELU activations."""
-    return _alpha_drop(input, p, training, inplace)
+    return _drop(input, p, training, inplace, alpha=True)
 
 
 @nn_function()
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Alpha dropout of whole channels."""
-    return _alpha_drop(input, p, training, inplace, by_channel=True)
+    return _drop(input, p, training, inplace, by_channel=True, alpha=True)
 
 
 @nn_function()

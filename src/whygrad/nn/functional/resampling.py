@@ -18,6 +18,9 @@ from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
 from whygrad.ops.table import TABLE
 
+__all__ = ["affine_grid", "channel_shuffle", "fold", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold",
+           "upsample", "upsample_bilinear", "upsample_nearest"]
+
 Sizes = tuple[int, ...]
 AXES = ("D", "H", "W")
 # mode -> (interpolation along each axis, torch's name, the ranks of the input)

@@ -51,30 +51,6 @@ class PackedSequence(PackedSequence_):
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         return type(self)(self.data.cuda(*args, **kwargs), *self[1:])
 
-    def double(self) -> PackedSequence:
-        return self.to(dtype=dtypes.float64)
-
-    def float(self) -> PackedSequence:
-        return self.to(dtype=dtypes.float32)
-
-    def half(self) -> PackedSequence:
-        return self.to(dtype=dtypes.float16)
-
-    def long(self) -> PackedSequence:
-        return self.to(dtype=dtypes.int64)
-
-    def int(self) -> PackedSequence:
-        return self.to(dtype=dtypes.int32)
-
-    def short(self) -> PackedSequence:
-        return self.to(dtype=dtypes.int16)
-
-    def char(self) -> PackedSequence:
-        return self.to(dtype=dtypes.int8)
-
-    def byte(self) -> PackedSequence:
-        return self.to(dtype=dtypes.uint8)
-
     @property
     def is_cuda(self) -> bool:
         found: bool = self.data.is_cuda
@@ -83,6 +59,19 @@ class PackedSequence(PackedSequence_):
     def is_pinned(self) -> bool:
         found: bool = self.data.is_pinned()
         return found
+
+
+def _converting(name: str, dtype: dtypes.dtype) -> Any:
+    def convert(self: PackedSequence) -> PackedSequence:
+        return self.to(dtype=dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    return convert
+
+
+for _name, _dtype in {"double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64,
+                      "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8}.items():
+    setattr(PackedSequence, _name, _converting(_name, _dtype))
 
 
 def invert_permutation(permutation: Any) -> Any:

@@ -12,6 +12,9 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 from whygrad.random import Generator, default_generator
 
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
+           "random_split"]
+
 T_co = TypeVar("T_co", covariant=True)
 
 

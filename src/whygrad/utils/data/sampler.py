@@ -14,6 +14,8 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.from_data import as_tensor
 from whygrad.random import Generator, default_generator
 
+__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
+
 T_co = TypeVar("T_co", covariant=True)
 
 

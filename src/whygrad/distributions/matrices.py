@@ -1,4 +1,4 @@
-"""The Wishart distribution of positive definite matrices."""
+"""Distributions of matrices."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
-from whygrad.distributions.chi2 import Chi2
-from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.bounded import Beta
+from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
-from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
+from whygrad.distributions.positive import Chi2
 from whygrad.distributions.utils import Values, lazy_property
+from whygrad.distributions.vectors import ScaleMatrix, _half_log_det
 
-__all__ = ["Wishart"]
+__all__ = ["LKJCholesky", "Wishart"]
 
 
-class Wishart(ExponentialFamily):
+class Wishart(ScaleMatrix, ExponentialFamily):
     """Wishart(df, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
 
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
     _parts = ("df", "covariance_matrix", "precision_matrix", "scale_tril")
-    df: Any
 
     def __init__(self, df: Real, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
                  scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
-        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
-        passed = {name: m for name, m in matrices.items() if m is not None}
-        if len(passed) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        (name, matrix), = passed.items()
+        name, matrix = self._only(AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
+                                  scale_tril=scale_tril)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         if isinstance(df, numbers.Number):
@@ -52,11 +50,7 @@ class Wishart(ExponentialFamily):
         if bool(self.df.lt(size).any()):
             warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                           stacklevel=user_stacklevel())
-        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
-        super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril: Any = {
-            "scale_tril": lambda m: m, "covariance_matrix": linalg.cholesky,
-            "precision_matrix": _precision_to_scale_tril}[name](matrix)
+        self._start(name, matrix, batch_shape, matrix.shape[-2:], validate_args)
         # Their square roots are the diagonal of a sample's factor.
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=matrix.dtype).expand((*batch_shape, -1)))
 
@@ -71,19 +65,8 @@ class Wishart(ExponentialFamily):
         new._dist_chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
         return new
 
-    def _of_batch(self, matrices: Any) -> Any:
-        return matrices.expand(self._batch_shape + self._event_shape)
-
     def _per_matrix(self, values: Any) -> Any:
         return values.view((*self._batch_shape, 1, 1))
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        return self._of_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
 
     @lazy_property
     def precision_matrix(self) -> Any:
@@ -150,12 +133,53 @@ class Wishart(ExponentialFamily):
         return ((size + 1) * self._log_scale() + torch.mvlgamma(half, size)
                 - (self.df - size - 1) / 2 * digammas + self.df * size / 2)
 
-    @property
-    def _natural_params(self) -> Any:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+    _natural_params = property(lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2))
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         size = self._event_shape[-1]
         log_det: Any = linalg.slogdet(-2 * x).logabsdet
         half = y + (size + 1) / 2
         return half * (math.log(2) * size - log_det) + torch.mvlgamma(half, size)
+
+
+class LKJCholesky(Distribution):
+    """LKJCholesky(dim, concentration): factors L with density proportional to det(L @ L.mT) ** (concentration - 1).
+
+    Sampled by the onion method (Lewandowski, Kurowicka and Joe, 2009): row by row.
+    """
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+    _parts = ("_beta",)
+    _constants = ("dim",)
+
+    def __init__(self, dim: int, concentration: Real = 1.0, validate_args: bool | None = None) -> None:
+        if dim < 2:
+            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+        self.dim = dim
+        self._broadcast(concentration=concentration)
+        marginal = self.concentration + 0.5 * (dim - 2)
+        row = torch.arange(-1, dim - 1, dtype=self.concentration.dtype).clamp(min=0)
+        self._beta = Beta(row + 0.5, marginal.unsqueeze(-1) - 0.5 * row)
+        super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)
+
+    def _expanded(self, part: Any, batch_shape: Size) -> Any:
+        return part.expand((*batch_shape, self.dim)) if part is self._beta else super()._expanded(part, batch_shape)
+
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        length = self._beta.sample(sample_shape).unsqueeze(-1)
+        normals = torch.randn(self._extended_shape(sample_shape), dtype=length.dtype).tril(-1)
+        direction = normals / normals.norm(dim=-1, keepdim=True)
+        direction[..., 0, :].fill_(0.0)
+        rows = length.sqrt() * direction
+        rest = (1 - (rows ** 2).sum(dim=-1)).clamp(min=dtypes.finfo(rows.dtype).tiny)
+        return rows + torch.diag_embed(rest.sqrt())
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
+        power = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - torch.arange(2, self.dim + 1)
+        others = self.dim - 1
+        alpha = self.concentration + 0.5 * others
+        norm = 0.5 * others * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, others) - alpha.lgamma() * others
+        return (power * diagonal.log()).sum(dim=-1) - norm

@@ -1,11 +1,39 @@
-"""Modules that change the size of images."""
+"""Modules that rearrange, cut up and resize images."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from whygrad.nn import functional as F
+from whygrad.nn.from_function import REQUIRED, module_class, shows, store
 from whygrad.nn.module import Module
+
+__all__ = ["ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample", "UpsamplingBilinear2d",
+           "UpsamplingNearest2d"]
+
+
+def _shuffle(name: str, function: Any, forward: Any, parameter: str) -> Any:
+    return module_class(name, __name__, function, forward, {parameter: REQUIRED}, start=store, extra_repr=shows(parameter))
+
+
+PixelShuffle = _shuffle("PixelShuffle", F.pixel_shuffle,
+                        lambda self, input: F.pixel_shuffle(input, self.upscale_factor), "upscale_factor")
+PixelUnshuffle = _shuffle("PixelUnshuffle", F.pixel_unshuffle,
+                          lambda self, input: F.pixel_unshuffle(input, self.downscale_factor), "downscale_factor")
+ChannelShuffle = _shuffle("ChannelShuffle", F.channel_shuffle,
+                          lambda self, input: F.channel_shuffle(input, self.groups), "groups")
+
+
+WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
+
+Unfold = module_class(
+    "Unfold", __name__, F.unfold,
+    lambda self, input: F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride),
+    WINDOW, start=store, extra_repr=shows(*WINDOW))
+Fold = module_class(
+    "Fold", __name__, F.fold,
+    lambda self, input: F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride),
+    {"output_size": REQUIRED, **WINDOW}, start=store, extra_repr=shows("output_size", *WINDOW))
 
 
 class Upsample(Module):
