@@ -13,9 +13,12 @@ from whygrad.autograd.function_node import BackwardCFunction, CustomNode, Functi
 from whygrad.autograd.function_outputs import Outputs
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
+from whygrad.base.pytree import tree_flatten
+from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import grad_state, process_state, refresh
-from whygrad.core.node import Node, next_sequence_number, port_of
+from whygrad.core.node import port_of
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
+from whygrad.functional.error_node import Error
 from whygrad.why import record as why
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -115,11 +118,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             if grad_state.transforming and separate:
-                from whygrad.func.custom import refuse_keyword_only
-                refuse_keyword_only(kwargs)
+                _refuse_keyword_only(kwargs)
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
         if process_state.any_mode_active and grad_state.levels:
-            from whygrad.func.custom import apply_under_transforms
             return apply_under_transforms(cls, args)
         return cls._recorded(args)[0]
 
@@ -165,6 +166,25 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return results if several else results[0], ctx
 
 
+def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
+    levels = grad_state.levels
+    depth = concerned(tree_flatten(args)[0])
+    if depth is None:
+        return with_levels((), lambda: function._recorded(args)[0])
+    return with_levels(levels[:depth], levels[depth].apply_function, function, args)
+
+
+def _refuse_keyword_only(kwargs: dict[str, Any]) -> None:
+    """Raise for keyword-only arguments; torch's message depends on the innermost transform."""
+    levels = grad_state.levels
+    derivative_is_inside = bool(grad_state.derivatives) and grad_state.derivatives[-1].depth == len(levels)
+    if not levels or derivative_is_inside or not levels[-1].is_batch:
+        raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if any(isinstance(x, Tensor) for x in kwargs.values()):
+        raise NotImplementedError("Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only "
+                                  f"Tensors to autograd.Function. Got: {kwargs}")
+
+
 def _is_ordinary(ctx: BackwardCFunction, raw: Tensor, args: tuple[Any, ...]) -> bool:
     """True for a fresh floating point result of which nothing special was said."""
     return (raw._array.dtype.kind == "f" and ctx.dirty_tensors is None and ctx.non_differentiable is None
@@ -186,29 +206,6 @@ def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         if name not in kwargs:
             raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
     return (*args, *[kwargs[name] for name in names[len(args):last + 1]])
-
-
-class Error(Node):
-    """Stands where a second derivative would be, and refuses to compute it."""
-
-    __slots__ = ("ports", "text")
-
-    ports: dict[int, Any]
-
-    def __init__(self, text: str, edges: tuple[Any, ...], shapes: list[Any] | None) -> None:
-        self.edges = edges
-        self.saved = ()
-        self.text = text
-        self.shapes = shapes
-        self.ports = {}
-        self.cuts = self.extra = None
-        self.seq = next_sequence_number()
-        self.site_code, self.lasti = why.site()
-
-    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        raise errors.noted(RuntimeError(self.text), "once_differentiable", self.site)
-
-    graph = raw
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import whygrad
+from whygrad.autograd import forward_ad
 from whygrad.autograd.calls import grad
-from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.core.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -121,7 +121,6 @@ def unit_vectors(like: Tensor) -> Iterator[Tensor]:
 def by_forward_mode(func: Function, inputs: Sequence[Any], outputs: Sequence[Any], vectors: Sequence[Tensor] | None,
                     check_dtypes: bool, wrong_dtype: type[Exception]) -> list[list[Tensor]]:
     """For each input that requires grad the jacobian of each floating output, or its product with the input's vector."""
-    forward_ad, _ = forward_mode_and_vmap()
     if any(x._array.dtype.kind == "c" for x in tensors_in(inputs)):
         raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
     floating = [out for out in outputs if is_floating(out)]

@@ -141,6 +141,9 @@ FROM_NUMPY: dict[np.dtype[Any], dtype] = {d._numpy: d for d in _ALL if d._numpy 
 # Wherever torch takes a dtype it also takes these four classes: zeros(2, dtype=float) is float64.
 FROM_PYTHON: dict[type, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
+# The dtypes of torch.FloatTensor and the like, the legacy constructors.
+WITH_CONSTRUCTOR = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
+
 # C++ type names, which some of torch's messages use.
 CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
              "uint16": "short unsigned int", "int32": "int", "uint32": "unsigned int", "int64": "long int",
@@ -149,6 +152,17 @@ CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "i
 
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
+
+
+def c_name(d: dtype) -> str:
+    """The C++ type, by which some of torch's messages name a dtype."""
+    return CPP_NAMES.get(d.name, d.name)
+
+
+def type_string(d: dtype) -> str:
+    """A tensor's type as C++ prints it: the newer dtypes have no Python type of their own."""
+    newer = d.category in (0, 3) or d is bfloat16
+    return f"CPU{d.scalar_name}Type" if newer else d.tensor_type
 
 
 def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:

@@ -23,7 +23,7 @@ HOMES = {
     "torch._C._functions": "whygrad.compat._C._functions",
     "torch._C._nn": "whygrad.compat._C._nn",
     "torch._tensor": "whygrad.core.tensor",
-    "torch._vmap_internals": "whygrad.func.legacy",
+    "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
     "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.compiler": "whygrad.compat.compiler",

@@ -84,8 +84,7 @@ class tensortype(type):
 
 TYPES: dict[str, tensortype] = {
     f"{dtype.scalar_name}Tensor": tensortype(f"{dtype.scalar_name}Tensor", (), {"dtype": dtype, "__module__": "torch"})
-    for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.int32,
-                  dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.bool_)}
+    for dtype in dtypes.WITH_CONSTRUCTOR}
 
 
 @public(function=False)

@@ -207,7 +207,7 @@ def grad_fn(t: Tensor) -> Any:
         return None
     if view.version != t._version_counter[0] and int(view.version) != int(t._version_counter[0]):
         if view.creation:
-            raise errors.forbidden_view_write(t, indirect=True)
+            raise registered.errors.forbidden_view_write(t, indirect=True)
         if base._meta is not None and base._meta.turns:
             view.turn_back(base._meta.turns)
         old, view.node = view.node, registered.views.history_of_view(view)

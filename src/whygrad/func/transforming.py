@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from whygrad.autograd.transform_printing import shown
 from whygrad.base.frames import is_internal
 from whygrad.base.pytree import tree_flatten
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
+from whygrad.func.captured import refuse_captured
 
 
 class Derivative:
@@ -36,12 +38,13 @@ class Derivative:
         while self.caller is not None and is_internal(self.caller):
             self.caller = self.caller.f_back
 
-
     def before_write(self, row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
         """Called before the differentiated function writes into a tensor; raises if the tensor is captured."""
-        from whygrad.func.captured import refuse_captured  # it needs this class
+        refuse_captured(self, row_name, target, inputs, statics)
 
-        refuse_captured(row_name, target, inputs, statics)
+    def shown(self, t: Tensor) -> str:
+        """The repr of a tensor inside."""
+        return shown(t)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, short_for_one, unary
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import as_number
-from whygrad.functional.run import FUNCTIONS, nn_function, public, with_out
+from whygrad.functional.run import FUNCTIONS, nn_function, public, run, with_out
 from whygrad.ops.table import TABLE
 
 NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
@@ -177,6 +177,37 @@ def logsigmoid(input: Any, *, out: Any = None) -> Any:
     """log(sigmoid(x))."""
     LOG_SIGMOID.check_tensor("log_sigmoid", input)
     return with_out("log_sigmoid", apply(TABLE["log_sigmoid"], input), out, input)
+
+
+@public()
+def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
+    """x outside [-lambd, lambd], 0 inside."""
+    return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
+
+
+@public(autocast="lower")
+def prelu(input: Any, weight: Any) -> Any:
+    """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
+    read_tensor("prelu", input)
+    if input.dtype is not read_tensor("prelu", weight, "weight", 2).dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
+                           f"{weight.dtype.scalar_name}")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    count = weight._array.size
+    if count != 1:
+        if not input.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{count} and channel size = {channels}.")
+    if weight.ndim and input.ndim != 1:
+        shape = [1] * input.ndim
+        if input.ndim > 1:
+            shape[1] = count
+        weight = weight.view(shape)
+    return run("prelu", input, weight)
 
 
 @nn_function()

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply, compiled, tracked_nodes
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import (
     ANYTHING,
     FLOATS,

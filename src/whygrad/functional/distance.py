@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import get_default_dtype
+from whygrad.core.modes import grad_state, refresh
 from whygrad.core.record import apply
 from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
+
+
+def _clamp_unrecorded(length: Any, eps: float) -> None:
+    """In place, as under no_grad: the gradient is that of the unclamped length."""
+    before, grad_state.grad = grad_state.grad, False
+    refresh()
+    try:
+        length.clamp_(min=eps)
+    finally:
+        grad_state.grad = before
+        refresh()
 
 
 @public(method=False)
@@ -33,8 +44,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     units = []
     for x in (x1, x2):
         length = apply(TABLE["vector_norm"], x, ord=2, axis=axis, keepdims=True).clone()
-        with no_grad():
-            length.clamp_(min=eps)
+        _clamp_unrecorded(length, eps)
         units.append(x / length)
     return (units[0] * units[1]).sum(dim)
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.base.dtypes import c_name
+from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -21,7 +23,6 @@ from whygrad.functional.arguments import (
     read_tensor,
     wrong_type,
 )
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import named_axis
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import (
@@ -111,9 +112,7 @@ def gather(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..., spa
         dim = named_axis("gather", axis if dim is ... else dim, index)
     places, axis = _element_index("gather", input, dim, index)
     if sparse_grad and input.requires_grad and input._array.ndim:
-        from whygrad.sparse.gathered import gather as with_sparse_gradient
-
-        return with_sparse_gradient(input, places, axis=axis)  # type: ignore[no-any-return]
+        return on_demand.load_sparse().gathered.gather(input, places, axis=axis)  # type: ignore[no-any-return]
     result = rows.gather(input, places, axis=axis)
     return with_disjoint_out("gather", result, out, input, index)
 

@@ -348,22 +348,6 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
-def _from_nn(name: str) -> None:
-    """A method that is a function of torch.nn.functional."""
-    def method(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        from whygrad.nn import functional
-
-        return getattr(functional, name)(self, *args, **kwargs)  # type: ignore[no-any-return]
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`nn.functional.{name}`."
-    public(function=False)(method)
-
-
-for _name in ("hardshrink", "prelu"):
-    _from_nn(_name)
-
-
 class _Absent:
     """Stands for a name that torch's Tensor has and ours has not. (A `__getattr__` would slow every attribute down.)"""
 

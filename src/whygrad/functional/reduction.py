@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.door import Call, bad_argument
+from whygrad.base.door import SPECS, Call, bad_argument
+from whygrad.base.dtypes import c_name
 from whygrad.core.modes import grad_state
 from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
@@ -27,7 +28,6 @@ from whygrad.functional.arguments import (
     type_name,
     wrong_type,
 )
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_for_one
 from whygrad.functional.fresh import warn
@@ -564,9 +564,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     if len(dims) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if p == "nuc":
-        from whygrad.functional.spectral import matrix_norm
-
-        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+        return SPECS["torch.linalg.matrix_norm"].function(input, p, dims, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
     raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
 
 

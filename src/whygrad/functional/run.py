@@ -57,14 +57,15 @@ special_function = functools.partial(public, space="torch.special")
 
 
 def made_under_transforms(how: str) -> Callable[[F], F]:
-    """For functions that make tensors without applying a row: under vmap they are called as func/vmap_factories.py says."""
+    """For functions that make tensors without applying a row: a vmap calls them as autograd/batching/factories.py says."""
 
     def decorate(f: F) -> F:
         @functools.wraps(f)
         def made(*args: Any, **kwargs: Any) -> Any:
             if process_state.any_mode_active and grad_state.levels:
-                from whygrad.func.vmap_factories import WAYS
-                return WAYS[how](f, args, kwargs)
+                for level in grad_state.levels:
+                    if level.is_batch:
+                        return level.make(how, f, args, kwargs)
             return f(*args, **kwargs)
 
         return made  # type: ignore[return-value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.base.on_demand import on_demand
 from whygrad.core.tensor import Tensor
 from whygrad.functional.run import public
 
@@ -28,10 +29,7 @@ def dense_dim(self: Tensor) -> int:
 
 def _made_sparse(name: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        from whygrad import sparse  # noqa: F401 (it leads sparse tensors to their functions)
-        from whygrad.sparse.functions import METHODS
-
-        return METHODS[name](self, *args, **kwargs)
+        return on_demand.load_sparse().functions.METHODS[name](self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "The same elements, sparse."

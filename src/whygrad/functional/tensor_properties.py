@@ -192,7 +192,7 @@ class TensorProperties:
 
     @property
     def _numbers(self: Any) -> np.ndarray:
-        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
+        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see autograd/batched.py)."""
         return self._array
 
     def _with_numbers(self: Any, array: np.ndarray) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.base.layouts import strided
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, read_dtype, read_int
-from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import public
 

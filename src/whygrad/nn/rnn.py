@@ -22,12 +22,6 @@ from whygrad.nn.utils.rnn import PackedSequence
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
 
 
-def _autocast_is_on() -> bool:
-    from whygrad.amp.autocast_mode import is_autocast_enabled
-
-    return is_autocast_enabled("cpu")
-
-
 def _reset(module: Module, hidden_size: int) -> None:
     bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
     for weight in module.parameters():
@@ -117,7 +111,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         wanted = parameter_of(self, self._flat_weights_names[0]).dtype
-        if input.dtype != wanted and not _autocast_is_on():
+        if input.dtype != wanted and not torch.is_autocast_enabled("cpu"):
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2

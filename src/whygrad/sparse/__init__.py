@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad
-from whygrad.base import layouts
+from whygrad.base import dtypes, layouts
 from whygrad.base.unsupported import absent_from
-from whygrad.compat import legacy
 from whygrad.core.tensor import Size
-from whygrad.sparse import dispatch
+from whygrad.sparse import dispatch, functions, gathered
 from whygrad.sparse.creation import Invariants as check_sparse_tensor_invariants
 from whygrad.sparse.creation import sparse_compressed_tensor as sparse_compressed_tensor
 from whygrad.sparse.creation import sparse_coo_tensor as sparse_coo_tensor
@@ -52,9 +51,10 @@ class _SparseType(type):
         return sparse_coo_tensor(*args)
 
 
-for _name, _type in legacy.TYPES.items():
-    if _name != "BoolTensor":
-        globals()[_name] = _SparseType(_name, (), {"dtype": _type.dtype, "__module__": "torch.sparse"})
+for _dtype in dtypes.WITH_CONSTRUCTOR:
+    if _dtype is not dtypes.bool_:
+        _name = f"{_dtype.scalar_name}Tensor"
+        globals()[_name] = _SparseType(_name, (), {"dtype": _dtype, "__module__": "torch.sparse"})
 
 
 class SparseSemiStructuredTensor:

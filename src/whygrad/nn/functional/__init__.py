@@ -8,6 +8,7 @@ from whygrad.functional.activation import (
     elu,
     elu_,
     gelu,
+    hardshrink,
     hardsigmoid,
     hardswish,
     hardtanh,
@@ -16,6 +17,7 @@ from whygrad.functional.activation import (
     leaky_relu_,
     logsigmoid,
     mish,
+    prelu,
     relu,
     relu6,
     relu_,
@@ -32,7 +34,7 @@ from whygrad.functional.distance import cosine_similarity, pairwise_distance
 from whygrad.functional.linalg import linear
 from whygrad.functional.pairwise import pdist
 from whygrad.functional.rearrange import pad
-from whygrad.nn.functional.activation import glu, hardshrink, prelu, rrelu, rrelu_, softshrink
+from whygrad.nn.functional.activation import glu, rrelu, rrelu_, sigmoid, softshrink, tanh
 from whygrad.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
 from whygrad.nn.functional.bags import embedding_bag
 from whygrad.nn.functional.bilinear import bilinear
@@ -135,9 +137,6 @@ from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, 
 from whygrad.nn.modules.utils import _pair, _single, _triple
 
 __getattr__ = _absent_from("torch.nn.functional")
-
-sigmoid = torch.sigmoid
-tanh = torch.tanh
 
 # The functions; not the files they are written in.
 __all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_")]

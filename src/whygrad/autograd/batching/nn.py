@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread
+from whygrad.autograd.batching.conv import merged, split
+from whygrad.autograd.batching.families import broadcast_shifted, by, defined, moved, wholes_of, with_axes
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.batched import BatchedTensor, BatchLevel, spread
-from whygrad.func.batching.conv import merged, split
-from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, wholes_of, with_axes
 from whygrad.ops.table import Row
 
 

@@ -6,18 +6,23 @@ after the other, with a warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from whygrad.autograd.batched import BatchedTensor, BatchLevel
+from whygrad.autograd.batching import conv, families, index, layout, linear, nn
+from whygrad.autograd.batching.custom import apply_batched
+from whygrad.autograd.batching.factories import WAYS
+from whygrad.autograd.batching.families import BatchRule, aligned, looped, more_elements
+from whygrad.autograd.batching.indexing import locate_batched
+from whygrad.autograd.transform_printing import shown
 from whygrad.core.record import specialization_of
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace, perform
-from whygrad.func.batched import BatchedTensor, BatchLevel
-from whygrad.func.batching import conv, families, index, layout, linear, nn
-from whygrad.func.batching.families import BatchRule, aligned, looped
 from whygrad.ops.table import Row
 
-__all__ = ["looped", "rule_for", "write"]
+__all__ = ["VmapLevel", "looped", "rule_for"]
 
 # Where the rules are that a row's trait `batch` names.
 _MODULES = (families, layout, linear, conv, index, nn)
@@ -30,7 +35,31 @@ def rule_for(row: Row) -> BatchRule:
     return found
 
 
-def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+class VmapLevel(BatchLevel):
+    """One running vmap, with the rules of this package."""
+
+    def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        return rule_for(row)(self, row, inputs, statics)
+
+    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        _write(self, row, target, position, inputs, statics)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        return apply_batched(self, function, args)
+
+    def make(self, how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function that creates tensors without applying a row: `how` is a name in factories.py."""
+        return WAYS[how](function, args, kwargs)
+
+    def locate(self, x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ...], list[int]]:
+        """`functional.indexing.locate` for indices some of which have a batch."""
+        return locate_batched(x, indices)
+
+    def shown(self, t: Tensor) -> str:
+        return shown(t)
+
+
+def _write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
     """Apply a row in place to a batched tensor."""
     if not (isinstance(target, BatchedTensor) and target._level is level):
         raise RuntimeError(_more_elements(row, target, level.size))
@@ -54,10 +83,3 @@ def _more_elements(row: Row, target: Tensor, size: int) -> str:
         return f"output with shape {shape} doesn't match the broadcast shape {[size, *shape]}"
     is_general = row.traits.called in ("mul", "div") or row.name in ("copy", "masked_fill")
     return more_elements("inplace arithmetic" if is_general else f"{row.name}_")
-
-
-def more_elements(what: str) -> str:
-    return (f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
-            f"Please try to use out-of-place operators instead of {what}. If said operator is being called inside the PyTorch "
-            "framework, please file a bug report instead.")
