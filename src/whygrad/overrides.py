@@ -9,12 +9,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+import whygrad
 from whygrad.base.door import SPECS
 from whygrad.base.errors import user_stacklevel
+from whygrad.base.torch_homes import is_in_python
 from whygrad.base.unsupported import absent_from
+from whygrad.compat.ignored_functions import IGNORED
 from whygrad.core.tensor import Tensor
-from whygrad.functional.overriding import IGNORED, NOT_CONVERTED, overloaded, overrides, pop_mode, push_mode, state, take_over
+from whygrad.functional.overriding import NOT_CONVERTED, overloaded, pop_mode, push_mode, state, take_over
 from whygrad.functional.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from whygrad.functional.run import FUNCTIONS
 
 __getattr__ = absent_from("torch.overrides")
 
@@ -63,35 +67,44 @@ def is_tensor_like(inp: Any) -> bool:
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
-# The spaces of torch in which functions can be taken over, by our names for them.
-_SPACES = ("torch", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.fft", "torch.special")
+def _spaces() -> dict[str, Any]:
+    """The modules and the class whose functions can be taken over, in torch's order."""
+    from whygrad import fft, linalg, special
+    from whygrad.nn import functional, init
+    from whygrad.nn.functional import native_norms, recurrent, torch_names  # noqa: F401 (functions of the torch namespace)
+
+    return {"torch": whygrad, "torch.nn.functional": functional, "torch.nn.init": init, "torch.Tensor": Tensor,
+            "torch.linalg": linalg, "torch.fft": fft, "torch.special": special}
 
 
-def _public_name(name: str) -> str:
-    return f"torch.{name}" if name.startswith("Tensor.") else name
+# Members of our Tensor that torch's has not.
+_OUR_OWN = frozenset({"_numbers", "_with_numbers", "meta", "why"})
 
 
-def _space_of(name: str) -> str:
-    parts = _public_name(name).removesuffix(".__get__").removesuffix(".__set__").removesuffix(".__delete__").split(".")
-    return ".".join(parts[:-1])
-
-
-def _load_all() -> None:
-    """Functions are known to the door once their module is loaded."""
-    import whygrad.fft
-    import whygrad.linalg
-    import whygrad.nn.functional
-    import whygrad.nn.functional.recurrent
-    import whygrad.nn.functional.torch_names
-    import whygrad.special  # noqa: F401
+def _members(space: str, owner: Any) -> Iterator[tuple[str, Any]]:
+    """The functions, methods and properties in a space, by name."""
+    names: Iterable[str] = dir(owner)
+    if owner is whygrad:  # many of its functions are loaded on first access
+        names = sorted({*FUNCTIONS, *[name.removeprefix("torch.") for name in SPECS if name.startswith("torch.")
+                                      and name.count(".") == 1]})
+    for name in names:
+        member = inspect.getattr_static(owner, name) if owner is Tensor else getattr(owner, name)
+        is_function = hasattr(member, "spec") or (owner is Tensor and inspect.isfunction(member))
+        if (is_function or isinstance(member, property)) and name not in _OUR_OWN:
+            yield name, member
 
 
 @functools.cache
 def _index() -> dict[Any, str]:
-    _load_all()
-    operators = {f: f"torch.Tensor.{name}" for name, f in vars(Tensor).items() if name.startswith("__") and callable(f)}
-    return operators | {spec.function: _public_name(name) for name, spec in SPECS.items()
-                        if spec.function is not None and not name.startswith("whygrad.")}
+    """The name of each function. Like torch's, a function of several names has the last one."""
+    found: dict[Any, str] = {}
+    for space, owner in _spaces().items():
+        for name, member in _members(space, owner):
+            if isinstance(member, property):
+                found |= {member.__get__: f"{space}.{name}.__get__", member.__set__: f"{space}.{name}.__set__"}
+            else:
+                found[member] = f"{space}.{'functional.' * (space == 'torch' and is_in_python(f'torch.{name}'))}{name}"
+    return found
 
 
 def resolve_name(f: Any) -> str | None:
@@ -99,9 +112,11 @@ def resolve_name(f: Any) -> str | None:
     return _index().get(f)
 
 
+@functools.cache
 def get_ignored_functions() -> set[Function]:
     """Public functions that nobody can take over."""
-    return {spec.function for name, spec in SPECS.items() if name in IGNORED and spec.function is not None}
+    spaces = _spaces()
+    return {getattr(spaces[space], name) for space, names in IGNORED.items() for name in names.split()}
 
 
 def get_default_nowrap_functions() -> set[Function]:
@@ -109,25 +124,19 @@ def get_default_nowrap_functions() -> set[Function]:
     return {SPECS[name].function for name in NOT_CONVERTED}
 
 
+@functools.cache
 def get_overridable_functions() -> dict[Any, list[Function]]:
     """By space (a module, the class Tensor, or a property of it), what can be taken over."""
-    from importlib import import_module
-
-    _load_all()
+    ignored = get_ignored_functions()
     found: dict[Any, list[Function]] = {}
-    for name, spec in SPECS.items():
-        space, last = _space_of(name), _public_name(name)
-        if spec.function is None or space not in _SPACES or not overrides.wants(spec):
-            continue
-        if last.endswith((".__set__", ".__delete__")):
-            continue
-        if space == "torch.Tensor":
-            owner: Any = getattr(Tensor, last.split(".")[2]) if last.endswith(".__get__") else Tensor
-        else:
-            if last.rpartition(".")[2].startswith("_") or last.endswith("_"):
+    for space, owner in _spaces().items():
+        for name, member in _members(space, owner):
+            if owner is not Tensor and (name.startswith("_") or name.endswith("_")):
                 continue
-            owner = import_module(space.replace("torch", "whygrad", 1))
-        found.setdefault(owner, []).append(spec.function)
+            if isinstance(member, property):
+                found[member] = [member.__get__]
+            elif member not in ignored:
+                found.setdefault(owner, []).append(member)
     return found
 
 

@@ -6,6 +6,8 @@ was made, an argument of a foreign class was met, or while a mode is entered.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import threading
 import warnings
@@ -14,11 +16,15 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from whygrad.base import door
-from whygrad.base.door import Instead, Next, Spec
+from whygrad.base.door import Instead, Next, Spec, enter
 from whygrad.base.errors import user_stacklevel
 from whygrad.base.frames import is_internal, is_internal_name
+from whygrad.base.torch_homes import is_in_python
 from whygrad.core.tensor import Tensor
+from whygrad.functional.fresh import fresh
 
 
 class State(threading.local):
@@ -89,14 +95,15 @@ def _each(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any]:
     return [x for value in values for x in (value if type(value) in (list, tuple) else (value,))]
 
 
-def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the innermost mode, then the arguments."""
+def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """Ask the innermost mode, then the arguments. Like torch's C++ functions, pass no kwargs at all if they are None."""
     types = tuple(map(type, found))
+    given = (function, types, args) if kwargs is None else (function, types, args, kwargs)
     modes, asked = state.modes, []
     if modes and not state.all_off:
         mode = modes.pop()
         try:
-            result = mode.__torch_function__(function, types, args, kwargs)
+            result = mode.__torch_function__(*given)
         finally:
             modes.append(mode)
         if result is not NotImplemented:
@@ -107,7 +114,7 @@ def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...],
         if getattr(method, "__self__", None) is x:
             warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
                           "please define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
-        result = method(function, types, args, kwargs)
+        result = method(*given)
         if result is not NotImplemented:
             return result
         asked.append(f"tensor subclass {type(x)}")
@@ -117,6 +124,50 @@ def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...],
     raise TypeError(f"Multiple dispatch failed for '{shown}'; all __torch_function__ handlers returned NotImplemented:\n\n"
                     + "".join([f"  - {who}\n" for who in asked])
                     + "\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def _ask(spec: Spec, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Ask about a call of a public function, with the classes and the arguments that torch passes on."""
+    if is_in_python(spec.name):
+        if not state.subclasses_off:
+            found = overloaded(_each(args, kwargs), plain=True)
+        return take_over(spec.function, spec.name, found, *_spelled_out(spec, args, kwargs))
+    if not found and spec.is_method and not state.subclasses_off and (
+            spec.name.endswith(".__set__") or len(_signature(spec).parameters) == 1):
+        found = [x for x in args[:1] if type(x) is Tensor]  # of methods without arguments torch names the class of `self`
+    return take_over(spec.function, spec.name, found, args, kwargs or None)
+
+
+# Parameters of our methods that torch's have not.
+_OUR_OWN = frozenset({"alpha", "context", "copy", "function", "out", "return_scalar"})
+
+
+@functools.cache
+def _signature(spec: Spec) -> inspect.Signature:
+    found = inspect.signature(spec.plain)
+    return found.replace(parameters=[p for p in found.parameters.values() if not spec.is_method or p.name not in _OUR_OWN])
+
+
+def _spelled_out(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as torch's Python functions pass them on: required ones by position, the others by keyword."""
+    try:
+        bound = _signature(spec).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return args, kwargs
+    bound.apply_defaults()
+    by_position: list[Any] = []
+    by_keyword: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        parameter = bound.signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            by_position += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            by_keyword |= value
+        elif parameter.default is parameter.empty:
+            by_position.append(value)
+        else:
+            by_keyword[name] = value
+    return tuple(by_position), by_keyword
 
 
 # What torch calls whatever the arguments are.
@@ -135,6 +186,12 @@ class Overrides:
             not spec.name.startswith("torch.nn.utils."))
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        if not _entered and not kwargs:
+            for x in args:
+                if type(x) not in _PLAIN:
+                    break
+            else:
+                return enter(spec, args, kwargs)  # the usual call; this handler is the last one
         if state.skips_one:
             state.skips_one = False
             with DisableTorchFunction():
@@ -144,17 +201,25 @@ class Overrides:
         found = [] if state.subclasses_off or spec.name in OF_DATA else overloaded(_each(args, kwargs))
         if not found and not state.modes:
             return next(args, kwargs)
-        return take_over(spec.function, spec.name, found, args, kwargs)
+        return _ask(spec, found, args, kwargs)
 
 
 overrides = Overrides()
+_ALONE = (overrides,)
+
+
+def nobody_takes_over(spec: Spec, self: Any, other: Any) -> bool:
+    """For operators with a handler: it is this one alone, and neither a mode nor an operand takes over."""
+    return not _entered and type(self) is Tensor and type(other) in _PLAIN and spec.handlers == _ALONE
+
+
 _counting = threading.Lock()
 _entered = 0
 _for_good = False
 
 
 def _count(more: int) -> None:
-    """So many modes are entered, in all threads."""
+    """Count the modes that are entered, in all threads."""
     global _entered
     with _counting:
         _entered += more
@@ -194,6 +259,15 @@ def as_instance(kind: type, made: Tensor) -> Any:
     return result
 
 
+def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    """A tensor out of a pickle or a shallow copy."""
+    result = fresh(array, requires_grad)
+    if kind is not Tensor:
+        result = as_instance(kind, result)
+    result.__dict__.update(attributes)
+    return result
+
+
 def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instead | None:
     """After a refusal: has one of the arguments a class that takes over, and did the user call this function?"""
     if overrides in door.active or not overrides.wants(spec):
@@ -202,7 +276,7 @@ def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> In
     if not found or not _is_called_by_user():
         return None
     expect(type(found[0]))
-    return Instead(take_over(spec.function, spec.name, found, args, kwargs))
+    return Instead(_ask(spec, found, args, kwargs))
 
 
 def _is_called_by_user() -> bool:

@@ -185,9 +185,9 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 
 # torch.special's own names for functions of the torch namespace.
 for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid")):
-    SPECIAL[_name] = FUNCTIONS[_known]
+    SPECIAL[_name] = special_function(name=_name)(FUNCTIONS[_known])
 for _declared in TABLE.values():
     if "special" in _declared.traits.public and _declared.name in FUNCTIONS:
-        SPECIAL[_declared.name] = FUNCTIONS[_declared.name]
+        SPECIAL[_declared.name] = special_function(name=_declared.name)(FUNCTIONS[_declared.name])
     elif "special" in _declared.traits.public:
         _define_unary(_declared.name, "erfcx_vml_cpu" if _declared.name == "erfcx" else f"{_declared.name}_cpu")

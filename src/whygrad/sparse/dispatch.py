@@ -21,7 +21,7 @@ def _relu(input: Any, inplace: bool = False) -> Any:
 
 _METHODS = functions.FUNCTIONS | functions.METHODS
 _FOR = {
-    **{f"torch.{name}": function for name, function in functions.FUNCTIONS.items()},
+    **{f"{space}.{name}": function for name, function in functions.FUNCTIONS.items() for space in ("torch", "torch.special")},
     **{f"Tensor.{name}": _METHODS[name] for name in TAKE_SPARSE},
     "torch.nn.functional.linear": products.linear,
     "torch.nn.functional.relu": _relu,
