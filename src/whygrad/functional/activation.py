@@ -51,6 +51,7 @@ ELU = Takes(FLOATS, "elu_cpu")
 SOFTPLUS = Takes(FLOATS, "softplus_cpu")
 LOG_SIGMOID = Takes(FLOATS, "log_sigmoid_cpu")
 GELU = Takes(FLOATS, "GeluKernelImpl")
+HARDSHRINK = Takes(FLOATS, "hardshrink_cpu")
 THRESHOLD = Takes(REALS, "threshold_cpu")
 
 
@@ -182,6 +183,9 @@ def logsigmoid(input: Any, *, out: Any = None) -> Any:
 @public()
 def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
+    HARDSHRINK.check_tensor("hardshrink", input)
+    lambd = read_number("hardshrink", "lambd", 2, lambd)
+    check_range(lambd, dtypes.float32)
     return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
 
 

@@ -17,6 +17,7 @@ from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import (
     check_range,
+    check_tensors,
     invalid_combination,
     is_integer,
     read_each,
@@ -419,8 +420,7 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
 @public()
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
     """The elements where the mask is true, as a vector."""
-    read_tensor("masked_select", input)
-    read_tensor("masked_select", mask, "mask", 2)
+    check_tensors("masked_select", input=input, mask=mask)
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(mask._array.shape, input._array.shape)
@@ -431,8 +431,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
 @public()
 def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
     """Elements of the flattened tensor, in the shape of the index."""
-    read_tensor("take", input)
-    read_tensor("take", index, "index", 2)
+    check_tensors("take", input=input, index=index)
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     n = input._array.size

@@ -20,7 +20,8 @@ def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
         return results
     if not isinstance(outs, (tuple, list)):
         raise wrong_type(name, "out", None, "tuple of Tensors", outs)
-    return type(results)(*[with_out(name, result, out, *inputs) for result, out in zip(results, outs, strict=True)])
+    written = [with_out(name, result, out, *inputs) for result, out in zip(results, outs, strict=True)]
+    return tuple(written) if type(results) is tuple else type(results)(*written)
 
 
 def _check_disjoint_resized(out: np.ndarray, size: int, inputs: Any) -> None:

@@ -15,6 +15,7 @@ from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
+    check_tensors,
     invalid_combination,
     is_integer,
     read_dtype,
@@ -571,8 +572,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of the difference."""
-    read_tensor("dist", input)
-    read_tensor("dist", other, "other", 2)
+    check_tensors("dist", input=input, other=other)
     ord = _order("dist", "p", 3, p)
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "b" in kinds or not kinds & set("fVc"):

@@ -32,12 +32,18 @@ def register(name: str, f: Callable[..., Any], *, function: bool = True, method:
     return f
 
 
-def public(*, method: bool = True, function: bool = True, name: str | None = None, space: str = "torch",
-           autocast: Any = None, short: Callable[[Spec], Any] | None = None) -> Callable[[F], F]:
-    """Declare a function of the torch namespace that is a method of Tensor too, or a function of another `space` of torch's."""
+def public(*, method: bool = True, function: bool = True, name: str | None = None, doc: str | None = None,
+           space: str = "torch", autocast: Any = None, short: Callable[[Spec], Any] | None = None) -> Callable[[F], F]:
+    """Declare a function of the torch namespace that is a method of Tensor too, or a function of another `space` of torch's.
+
+    With `doc`, it is a generated function, to which the name and the docstring are given.
+    """
 
     def declare(f: F) -> F:
         public_name = name or f.__name__
+        if doc is not None:
+            f.__name__ = f.__qualname__ = public_name
+            f.__doc__ = doc
         if space != "torch":
             return door.function(f"{space}.{public_name}", f, autocast, short)  # type: ignore[no-any-return]
         return register(public_name, f, function=function, method=method, autocast=autocast, short=short)  # type: ignore[no-any-return]

@@ -35,9 +35,7 @@ def _make(name: str, what: str) -> Callable[..., Any]:
         result = row(input, axis=(dim,) if ndim else ())
         return result if out is None else with_out(name, result, out, input)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what} along `dim`; computed in `dtype` if that is given."
-    public()(function)
+    public(name=name, doc=f"{what} along `dim`; computed in `dtype` if that is given.")(function)
     return function
 
 

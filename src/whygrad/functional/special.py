@@ -40,9 +40,7 @@ def _define_unary(name: str, kernel: str) -> None:
         result = apply(TABLE[name], cast(input, default_float(input.dtype).numpy))
         return with_out(f"special_{name}", result, out, input)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name} of each element."
-    SPECIAL[name] = special_function()(function)
+    SPECIAL[name] = special_function(name=name, doc=f"{name} of each element.")(function)
 
 
 def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Callable[..., Any]:

@@ -59,9 +59,7 @@ def _declare_plain(name: str, shape: Callable[..., np.ndarray], doc: str, *param
                pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
         return _window(name, shape, window_length, periodic, dtype, layout, device, pin_memory, requires_grad, *parameters)
 
-    window.__name__ = window.__qualname__ = name
-    window.__doc__ = doc
-    public(method=False)(window)
+    public(method=False, name=name, doc=doc)(window)
 
 
 _declare_plain("hann_window", cosines, "A raised cosine.", HANN)
