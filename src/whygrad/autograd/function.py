@@ -39,8 +39,10 @@ class FunctionMeta(type):
         cls._node_cls: Any = type(f"{name}Backward", (CustomNode,), members)
         cls._generated: tuple[Any, Any] | None = None
 
-    def _generated_classes(cls) -> tuple[Any, Any]:
-        """Those of node and ctx while torch.func takes a derivative: there torch calls them otherwise."""
+    def _node_and_ctx_classes(cls) -> tuple[Any, Any]:
+        """While torch.func computes a derivative, torch has other names for them."""
+        if not (process_state.derivatives and grad_state.derivatives):
+            return cls._node_cls, cls._backward_cls
         if cls._generated is None:
             name, members = f"{cls.__name__}GeneratedBackward", {"__slots__": (), "__module__": "torch.autograd.function"}
             cls._generated = type(name, (cls._node_cls,), members), type(name, (cls._backward_cls,), members)
@@ -128,10 +130,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _recorded(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The result, and the ctx it was made with."""
         separate = cls._separate_context()
-        node = cls._node_cls(cls, args)
+        node_class, ctx_class = cls._node_and_ctx_classes()
+        node = node_class(ctx_class, args)
         ctx = node.ctx
-        if process_state.derivatives and grad_state.derivatives:
-            node.__class__, ctx.__class__ = cls._generated_classes()
         if process_state.anomaly and node.recorded:
             keep_trace(node)
         if why.watching is not None:

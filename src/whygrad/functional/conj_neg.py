@@ -15,7 +15,7 @@ import numpy as np
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
-from whygrad.functional.overriding import rebuild
+from whygrad.functional.overriding import as_instance, rebuild
 
 
 class Turned(Tensor):
@@ -50,8 +50,7 @@ class Turned(Tensor):
 
     @property  # type: ignore[misc]
     def data(self) -> Tensor:
-        result = wrap(self._memory)
-        result.__class__ = type(self)
+        result: Tensor = as_instance(type(self), wrap(self._memory))
         result._cause = cut(self, "detach", ".data")
         return result
 

@@ -105,7 +105,7 @@ def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requ
         conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
         refuse_unless(dtype.category >= (3 if conj else 2 if neg else 0),
                       f"a storage of {dtype} cannot be {'conjugated' if conj else 'negated'}")
-        tensor.__class__ = KINDS[conj, neg]  # type: ignore[assignment]
+        tensor = as_instance(KINDS[conj, neg], tensor)
     tensor._version_counter = storage.counter
     return tensor
 
