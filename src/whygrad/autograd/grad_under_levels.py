@@ -27,7 +27,7 @@ def batched_gradients(roots_of: tuple[Any, ...], batches: tuple[Any, ...], input
 def gradients(roots_of: tuple[Any, ...], given: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,
               allow_unused: bool) -> list[Tensor | None]:
     """The gradients while transforms are active: they may have batches and tangents."""
-    cotangents = root_gradients(roots_of, given)
+    cotangents: list[Any] = root_gradients(roots_of, given)
     targets_of(inputs)  # checks them
     for i, t in enumerate(roots_of):
         if not isinstance(t, Tensor) or not t.requires_grad:

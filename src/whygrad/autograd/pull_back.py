@@ -43,8 +43,8 @@ def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
         result._version_counter = x._version_counter
         result._indirect = True
         return result
-    *outer, level = levels
-    below = tuple(outer)
+    level: Any = levels[-1]
+    below = levels[:-1]
     if isinstance(level, BatchLevel):
         whole = x._whole if isinstance(x, BatchedTensor) and level.holds(x) else with_levels(below, spread, x, level.size)
         return batched(_variable(whole, below, connected), level)
