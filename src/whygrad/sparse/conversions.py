@@ -100,8 +100,3 @@ def with_values(x: Any, new: Any, name: str = "SparseCooTensorWithDimsAndTensors
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     return ops.clone(input)
-
-
-def no_out(name: str, out: Any) -> None:
-    if out is not None:
-        raise NotImplementedError(f"{name}(): out= with sparse tensors")

@@ -38,7 +38,9 @@ class Sparse:
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         for x in (*args[:3], *kwargs.values()):
             if type(x) is SparseTensor or (type(x) in (tuple, list) and x and type(x[0]) is SparseTensor):
-                return _FOR[spec.name](*args, **kwargs)
+                if kwargs.get("out") is not None:
+                    raise NotImplementedError(f"{spec.name.rpartition('.')[2]}(): out= with sparse tensors")
+                return _FOR[spec.name](*args, **{name: value for name, value in kwargs.items() if name != "out"})
         return next(args, kwargs)
 
 
