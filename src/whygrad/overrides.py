@@ -1,4 +1,4 @@
-"""torch.overrides: classes and modes that take over torch's functions, and who may (see functional/overriding.py)."""
+"""torch.overrides: classes and modes that override torch's functions, and which functions they can (functional/overriding.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whygrad.base.torch_homes import is_in_python
 from whygrad.base.unsupported import absent_from
 from whygrad.compat.ignored_functions import IGNORED
 from whygrad.core.tensor import Tensor
-from whygrad.functional.overriding import NOT_CONVERTED, overloaded, pop_mode, push_mode, state, take_over
+from whygrad.functional.overriding import NOT_CONVERTED, call_overrides, overloaded, pop_mode, push_mode, state
 from whygrad.functional.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from whygrad.functional.run import FUNCTIONS
 
@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode or one of the arguments would take over."""
+    """Whether a mode or one of the arguments overrides."""
     if state.all_off or state.skips_one:
         state.skips_one = False
         return False
@@ -42,13 +42,13 @@ def has_torch_function_variadic(*tensors: Any) -> bool:
 
 
 def handle_torch_function(public_api: Function, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Let the mode or the arguments that take over compute a function of the user's."""
+    """Let a mode or the arguments override a function of the user's."""
     found = [] if state.subclasses_off else overloaded(relevant_args, plain=True)
-    return take_over(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
+    return call_overrides(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Function) -> Callable[[Function], Function]:
-    """Let a function of the user's be taken over by the arguments that `dispatcher` names."""
+    """Let a function of the user's be overridden by the arguments that `dispatcher` returns."""
 
     def inner(func: Function) -> Function:
         @functools.wraps(func)
@@ -68,7 +68,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def _spaces() -> dict[str, Any]:
-    """The modules and the class whose functions can be taken over, in torch's order."""
+    """The modules and the class whose functions can be overridden, in torch's order."""
     from whygrad import fft, linalg, special
     from whygrad.nn import functional, init
     from whygrad.nn.functional import native_norms, recurrent, torch_names  # noqa: F401 (functions of the torch namespace)
@@ -114,7 +114,7 @@ def resolve_name(f: Any) -> str | None:
 
 @functools.cache
 def get_ignored_functions() -> set[Function]:
-    """Public functions that nobody can take over."""
+    """Public functions that cannot be overridden."""
     spaces = _spaces()
     return {getattr(spaces[space], name) for space, names in IGNORED.items() for name in names.split()}
 
@@ -126,7 +126,7 @@ def get_default_nowrap_functions() -> set[Function]:
 
 @functools.cache
 def get_overridable_functions() -> dict[Any, list[Function]]:
-    """By space (a module, the class Tensor, or a property of it), what can be taken over."""
+    """By namespace (a module, the class Tensor, or a property of it), the functions that can be overridden."""
     ignored = get_ignored_functions()
     found: dict[Any, list[Function]] = {}
     for space, owner in _spaces().items():
@@ -141,7 +141,7 @@ def get_overridable_functions() -> dict[Any, list[Function]]:
 
 
 def get_testing_overrides() -> dict[Function, Function]:
-    """For each function that can be taken over, one of the same signature that returns -1."""
+    """For each function that can be overridden, one of the same signature that returns -1."""
     return {f: _testing_override(f) for functions in get_overridable_functions().values() for f in functions}
 
 
@@ -163,7 +163,7 @@ def is_tensor_method_or_property(func: Function) -> bool:
 
 
 class TorchFunctionMode:
-    """Sees every call in its block, before subclasses do. What it calls itself goes on to the mode around it."""
+    """Overrides every call in its block, before subclasses do. What it calls itself is passed to the enclosing mode."""
 
     inner: TorchFunctionMode
 
@@ -216,12 +216,12 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """There is one door only, which can be entered again from within."""
+    """Does nothing: the function door can always be entered again."""
     yield
 
 
 def redispatch_function(func: Function, types: Any, args: Any, kwargs: Any) -> Any:
-    """Call the function itself, whoever would take over; what it calls in turn can be taken over."""
+    """Call the function itself, without overriding; what it calls in turn can be overridden."""
     before, state.skips_one = state.skips_one, True
     try:
         return func(*args, **(kwargs or {}))

@@ -12,7 +12,7 @@ class OnDemand:
     compose_note: Callable[..., tuple[str, str, tuple[Any, ...]]]
     # Explains a tensor's gradient: `explain(tensor, loss=...)`.
     explain: Callable[..., Any]
-    # Loads the package of sparse tensors, whose handler then stands at the function door.
+    # Loads the package of sparse tensors, which installs its handler at the function door.
     load_sparse: Callable[[], ModuleType]
 
 

@@ -1,4 +1,4 @@
-"""The names of torch.overrides.get_ignored_functions that whygrad has: public functions that classes cannot take over."""
+"""The names of torch.overrides.get_ignored_functions that whygrad has: public functions that classes cannot override."""
 
 from __future__ import annotations
 

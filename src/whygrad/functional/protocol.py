@@ -19,7 +19,7 @@ from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto 
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
-from whygrad.functional.overriding import __torch_function__, _make_subclass, rebuild, refuse_dispatch, takes_over
+from whygrad.functional.overriding import __torch_function__, _make_subclass, is_overriding, rebuild, refuse_dispatch
 from whygrad.functional.run import METHODS
 
 _item = METHODS["item"].spec.implementation  # type: ignore[attr-defined]
@@ -185,7 +185,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise errors.noted(RuntimeError(errors.DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    if takes_over(type(self)) and type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
+    if is_overriding(type(self)) and type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
         raise RuntimeError(DEEPCOPY_SUBCLASS)
     result = rebuild(type(self), _copied_with_its_storage(self._array, memo), self.requires_grad, {})
     memo[id(self)] = result

@@ -106,7 +106,7 @@ def embedding(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dic
                          by_frequency=statics["by_frequency"])
     if statics["padding_idx"] < 0:
         return level.closed(found)
-    # What stands for nothing learns nothing.
+    # The padding row gets no gradient.
     is_real = xp.ne(index if index_has else spread(index, level.size), statics["padding_idx"])
     return level.closed(xp.where(xp.unsqueeze(is_real, axis=is_real._array.ndim), found, found.detach()))
 
