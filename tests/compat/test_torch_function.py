@@ -139,6 +139,7 @@ ASKED = """
     T.add(s, x, alpha=2) | T.addmm(x, x, s, beta=0) | T.exp(s, out=None) | T.matmul(x, s) | T.linalg.matmul(x, s)
     T.special.erf(s) | T.erf(s) | T.special.expit(s) | T.special.polygamma(1, s) | T.linalg.multi_dot([s, x]) | list(s) | iter(s)
     x[i.as_subclass(Sub)] | s.__reversed__() | 1 << s | 1 % s | 1 // s | s.__rdiv__(2) | s.__ipow__(2) | s.__iadd__(1) | s // x
+    repr(s) | F.l1_loss(s, x) | T.chain_matmul(s, x) | s.__array__() | s.__dlpack__() | T.Tensor.__repr__(s, tensor_contents='a')
     nn.Linear(2, 2)(s) | nn.ReLU()(s) | nn.LayerNorm(2)(s) | nn.MSELoss()(s, x) | nn.CrossEntropyLoss()(s, i[0]) | nn.GELU()(s)
 """
 

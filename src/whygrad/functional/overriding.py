@@ -141,14 +141,16 @@ def _ask(spec: Spec, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, 
     return call_overrides(spec.function, spec.name, found, args, kwargs or None)
 
 
-# Parameters of our methods that torch's have not.
-_OUR_OWN = frozenset({"alpha", "context", "copy", "function", "out", "return_scalar"})
+# Parameters that torch does not pass on: those that its methods do not have, and a few more.
+_NOT_PASSED_BY_METHODS = ("alpha", "function", "out")
+_NOT_PASSED = {"Tensor.__array__": ("copy",), "torch.chain_matmul": ("out",), "torch.nn.functional.l1_loss": ("weight",)}
 
 
 @functools.cache
 def _signature(spec: Spec) -> inspect.Signature:
     found = inspect.signature(spec.plain)
-    return found.replace(parameters=[p for p in found.parameters.values() if not spec.is_method or p.name not in _OUR_OWN])
+    dropped = _NOT_PASSED.get(spec.name, _NOT_PASSED_BY_METHODS if spec.is_method else ())
+    return found.replace(parameters=[p for p in found.parameters.values() if p.name not in dropped])
 
 
 def _spelled_out(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -31,7 +31,7 @@ DEEPCOPY_SUBCLASS = (
     "of a different type.")
 
 
-def __repr__(self: Tensor) -> str:
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
     if process_state.derivatives and grad_state.derivatives:
         return grad_state.derivatives[-1].shown(self)  # type: ignore[no-any-return]
     notes = []
@@ -46,17 +46,17 @@ def __repr__(self: Tensor) -> str:
         notes.append("requires_grad=True")
     if self._meta is not None and self._meta.tangents:
         notes += [f"tangent={tangent}" for tangent in self._meta.tangents.values()]
-    return plain_text(self, notes)
+    return plain_text(self, notes, tensor_contents)
 
 
-def plain_text(self: Tensor, notes: list[str]) -> str:
+def plain_text(self: Tensor, notes: list[str], contents: str | None = None) -> str:
     defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
     from whygrad.base import printing
 
     return printing.format_tensor(self._array, dtype_name=self.dtype.name, default_dtype_names=defaults, suffixes=notes,
-                                  prefix=prefix)
+                                  prefix=prefix, contents=contents)
 
 
 def __format__(self: Tensor, spec: str) -> str:
