@@ -54,7 +54,8 @@ HOMES = {
 }
 
 # Parts of the engine: torch has no modules of these names.
-_OUR_OWN = frozenset(f"torch.{name}" for name in ("alias", "base", "cli", "compat", "core", "io", "kernels", "why"))
+_OUR_OWN = frozenset(f"torch.{name}" for name in (
+    "alias", "base", "cli", "compat", "core", "io", "kernels", "on_demand", "why"))
 
 
 def home_of(name: str) -> str | None:
