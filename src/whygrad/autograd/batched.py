@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from whygrad.autograd.function_levels import TransformLevel
 from whygrad.backends import tensor as xp
-from whygrad.core.door import Level, with_levels
+from whygrad.core.door import with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.node import row_node, shown
 from whygrad.core.tensor import Tensor, View, grad_fn
@@ -146,7 +147,7 @@ def spread(x: Tensor, size: int) -> Tensor:
     return xp.expand(x, shape=(size, *x._array.shape))  # type: ignore[no-any-return]
 
 
-class BatchLevel(Level):
+class BatchLevel(TransformLevel):
     """One running vmap. How it applies rows and functions: batching/__init__.py."""
 
     is_batch = True

@@ -15,12 +15,12 @@ import numpy as np
 
 from whygrad.autograd.batched import batched, has_batches_of, spread, with_batches_of
 from whygrad.autograd.function_forward_mode import apply_dual
+from whygrad.autograd.function_levels import TransformLevel
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.base.overlap import is_expanded, same_memory
-from whygrad.core.door import Level
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.record import apply, kinds_of, specialization_of
@@ -34,7 +34,7 @@ from whygrad.ops.table import TABLE, NoGrad, Row
 OVERWRITING = frozenset({"copy", "fill", "overwrite"})
 
 
-class DualLevel(Level):
+class DualLevel(TransformLevel):
     """One running forward-mode derivative."""
 
     def __init__(self) -> None:

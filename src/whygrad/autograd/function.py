@@ -13,8 +13,6 @@ from whygrad.autograd.function_node import BackwardCFunction, CustomNode, Functi
 from whygrad.autograd.function_outputs import Outputs
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
-from whygrad.base.pytree import tree_flatten
-from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import port_of
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
@@ -123,7 +121,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 _refuse_keyword_only(kwargs)
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
         if process_state.any_mode_active and grad_state.levels:
-            return apply_under_transforms(cls, args)
+            return grad_state.levels[-1].dispatch_function(cls, args)
         return cls._recorded(args)[0]
 
     @classmethod
@@ -165,14 +163,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         several = isinstance(raw, tuple)
         results = Outputs(node, args).with_history(raw if several else (raw,))
         return results if several else results[0], ctx
-
-
-def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
-    levels = grad_state.levels
-    depth = concerned(tree_flatten(args)[0])
-    if depth is None:
-        return with_levels((), lambda: function._recorded(args)[0])
-    return with_levels(levels[:depth], levels[depth].apply_function, function, args)
 
 
 def _refuse_keyword_only(kwargs: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.function import Function, apply_under_transforms
+from whygrad.autograd.function import Function
+from whygrad.autograd.function_levels import apply_under_transforms
 from whygrad.autograd.function_node import FunctionCtx
 from whygrad.core.door import concerned, with_levels
 from whygrad.core.tensor import Tensor, wrap

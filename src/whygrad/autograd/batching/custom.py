@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from whygrad.autograd.batched import BatchLevel, batched, moved, spread
-from whygrad.autograd.function import Function, apply_under_transforms
+from whygrad.autograd.function import Function
 from whygrad.autograd.function_forward_mode import CtxProxy, with_saved
+from whygrad.autograd.function_levels import apply_under_transforms
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from whygrad.core.door import entered
