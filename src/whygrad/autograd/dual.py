@@ -200,8 +200,7 @@ class DualLevel(TransformLevel):
         return NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
                                    "function")
 
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        return apply_dual(self, function, args)
+    apply_function = apply_dual
 
 
 def memory_behind(t: Any) -> tuple[Tensor, Any] | None:

@@ -38,43 +38,32 @@ def rule_for(row: Row) -> BatchRule:
 class VmapLevel(BatchLevel):
     """One running vmap, with the rules of this package."""
 
+    apply_function = apply_batched
+    locate = staticmethod(locate_batched)
+    shown = staticmethod(shown)  # type: ignore[assignment]
+
     def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         return rule_for(row)(self, row, inputs, statics)
-
-    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-        _write(self, row, target, position, inputs, statics)
-
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        return apply_batched(self, function, args)
 
     def make(self, how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function that creates tensors without applying a row: `how` is a name in factories.py."""
         return WAYS[how](function, args, kwargs)
 
-    def locate(self, x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ...], list[int]]:
-        """`functional.indexing.locate` for indices some of which have a batch."""
-        return locate_batched(x, indices)
-
-    def shown(self, t: Tensor) -> str:
-        return shown(t)
-
-
-def _write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-    """Apply a row in place to a batched tensor."""
-    if not (isinstance(target, BatchedTensor) and target._level is level):
-        raise RuntimeError(_more_elements(row, target, level.size))
-    whole = target._whole
-    check_inplace(whole, tuple([x._whole if isinstance(x, BatchedTensor) else x for x in inputs]))
-    if row.broadcasts or row.name == "overwrite":
-        opened = aligned(level, inputs)
-        kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in opened])
-        perform(specialization_of(row, kinds), whole, position, tuple(opened), statics)
-        return
-    if whole.requires_grad:
-        # The rule may want the old value, which is about to be overwritten.
-        kept = level.closed(whole.clone())  # type: ignore[attr-defined]
-        inputs = (*inputs[:position], kept, *inputs[position + 1:])
-    whole.copy_(rule_for(row)(level, row, inputs, statics)._whole)  # type: ignore[attr-defined]
+    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        if not (isinstance(target, BatchedTensor) and target._level is self):
+            raise RuntimeError(_more_elements(row, target, self.size))
+        whole = target._whole
+        check_inplace(whole, tuple([x._whole if isinstance(x, BatchedTensor) else x for x in inputs]))
+        if row.broadcasts or row.name == "overwrite":
+            opened = aligned(self, inputs)
+            kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in opened])
+            perform(specialization_of(row, kinds), whole, position, tuple(opened), statics)
+            return
+        if whole.requires_grad:
+            # The rule may want the old value, which is about to be overwritten.
+            kept = self.closed(whole.clone())  # type: ignore[attr-defined]
+            inputs = (*inputs[:position], kept, *inputs[position + 1:])
+        whole.copy_(rule_for(row)(self, row, inputs, statics)._whole)  # type: ignore[attr-defined]
 
 
 def _more_elements(row: Row, target: Tensor, size: int) -> str:
