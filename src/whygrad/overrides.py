@@ -69,11 +69,10 @@ def is_tensor_like(inp: Any) -> bool:
 
 def _spaces() -> dict[str, Any]:
     """The modules and the class whose functions can be overridden, in torch's order."""
-    from whygrad import fft, linalg, special
-    from whygrad.nn import functional, init
+    from whygrad import fft, linalg, nn, special
     from whygrad.nn.functional import native_norms, recurrent, torch_names  # noqa: F401 (functions of the torch namespace)
 
-    return {"torch": whygrad, "torch.nn.functional": functional, "torch.nn.init": init, "torch.Tensor": Tensor,
+    return {"torch": whygrad, "torch.nn.functional": nn.functional, "torch.nn.init": nn.init, "torch.Tensor": Tensor,
             "torch.linalg": linalg, "torch.fft": fft, "torch.special": special}
 
 
