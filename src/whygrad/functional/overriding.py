@@ -213,8 +213,8 @@ overrides = Overrides()
 _ALONE = (overrides,)
 
 
-def is_plain_call(spec: Spec, self: Any, other: Any) -> bool:
-    """For operators with a handler: it is this one alone, and neither a mode nor an operand overrides."""
+def is_plain_call(spec: Spec, self: Any, other: Any = None) -> bool:
+    """For operators and properties with a handler: it is this one alone, and neither a mode nor an operand overrides."""
     return not _entered and type(self) is Tensor and type(other) in _PLAIN and spec.handlers == _ALONE
 
 
