@@ -7,6 +7,7 @@ from whygrad import kernels as _kernels  # registers with base/acceleration.py, 
 # isort: split
 import whygrad.autograd
 from whygrad import linalg, random
+from whygrad import on_demand as _on_demand  # registers with base/on_demand.py
 from whygrad.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from whygrad.autograd.grad_mode import (
     enable_grad,

@@ -1,6 +1,7 @@
 """torch.linalg."""
 
 from whygrad.base.unsupported import absent_from
+from whygrad.functional import linalg as _functions
 from whygrad.functional.factor import (
     LinAlgError,
     cholesky_ex,
@@ -16,8 +17,9 @@ from whygrad.functional.factor import linalg_cholesky as cholesky
 from whygrad.functional.factor import linalg_lu as lu
 from whygrad.functional.factor import linalg_lu_solve as lu_solve
 from whygrad.functional.factor import linalg_qr as qr
-from whygrad.functional.linalg import matmul, multi_dot, vecdot
+from whygrad.functional.linalg import multi_dot, vecdot
 from whygrad.functional.reduction import vector_norm
+from whygrad.functional.run import linalg_function
 from whygrad.functional.solve import (
     cross,
     diagonal,
@@ -48,6 +50,7 @@ from whygrad.functional.spectral import (
 )
 from whygrad.functional.spectral import linalg_svd as svd
 
+matmul = linalg_function()(_functions.matmul)
 __getattr__ = absent_from("torch.linalg")
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""torch.overrides: classes and modes that take over torch's functions, and who may (see functional/overriding.py)."""
+"""torch.overrides: classes and modes that override torch's functions, and which functions they can (functional/overriding.py)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+import whygrad
 from whygrad.base.door import SPECS
 from whygrad.base.errors import user_stacklevel
+from whygrad.base.torch_homes import is_in_python
 from whygrad.base.unsupported import absent_from
+from whygrad.compat.ignored_functions import IGNORED
 from whygrad.core.tensor import Tensor
-from whygrad.functional.overriding import IGNORED, NOT_CONVERTED, overloaded, overrides, pop_mode, push_mode, state, take_over
+from whygrad.functional.overriding import NOT_CONVERTED, call_overrides, overloaded, pop_mode, push_mode, state
 from whygrad.functional.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from whygrad.functional.run import FUNCTIONS
 
 __getattr__ = absent_from("torch.overrides")
 
@@ -22,7 +26,7 @@ Function = Callable[..., Any]
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode or one of the arguments would take over."""
+    """Whether a mode or one of the arguments overrides."""
     if state.all_off or state.skips_one:
         state.skips_one = False
         return False
@@ -38,13 +42,13 @@ def has_torch_function_variadic(*tensors: Any) -> bool:
 
 
 def handle_torch_function(public_api: Function, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Let the mode or the arguments that take over compute a function of the user's."""
+    """Let a mode or the arguments override a function of the user's."""
     found = [] if state.subclasses_off else overloaded(relevant_args, plain=True)
-    return take_over(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
+    return call_overrides(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Function) -> Callable[[Function], Function]:
-    """Let a function of the user's be taken over by the arguments that `dispatcher` names."""
+    """Let a function of the user's be overridden by the arguments that `dispatcher` returns."""
 
     def inner(func: Function) -> Function:
         @functools.wraps(func)
@@ -63,35 +67,43 @@ def is_tensor_like(inp: Any) -> bool:
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
-# The spaces of torch in which functions can be taken over, by our names for them.
-_SPACES = ("torch", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.fft", "torch.special")
+def _spaces() -> dict[str, Any]:
+    """The modules and the class whose functions can be overridden, in torch's order."""
+    from whygrad import fft, linalg, nn, special
+    from whygrad.nn.functional import native_norms, recurrent, torch_names  # noqa: F401 (functions of the torch namespace)
+
+    return {"torch": whygrad, "torch.nn.functional": nn.functional, "torch.nn.init": nn.init, "torch.Tensor": Tensor,
+            "torch.linalg": linalg, "torch.fft": fft, "torch.special": special}
 
 
-def _public_name(name: str) -> str:
-    return f"torch.{name}" if name.startswith("Tensor.") else name
+# Members of our Tensor that torch's has not.
+_OUR_OWN = frozenset({"_numbers", "_with_numbers", "meta", "why"})
 
 
-def _space_of(name: str) -> str:
-    parts = _public_name(name).removesuffix(".__get__").removesuffix(".__set__").removesuffix(".__delete__").split(".")
-    return ".".join(parts[:-1])
-
-
-def _load_all() -> None:
-    """Functions are known to the door once their module is loaded."""
-    import whygrad.fft
-    import whygrad.linalg
-    import whygrad.nn.functional
-    import whygrad.nn.functional.recurrent
-    import whygrad.nn.functional.torch_names
-    import whygrad.special  # noqa: F401
+def _members(space: str, owner: Any) -> Iterator[tuple[str, Any]]:
+    """The functions, methods and properties in a space, by name."""
+    names: Iterable[str] = dir(owner)
+    if owner is whygrad:  # many of its functions are loaded on first access
+        names = sorted({*FUNCTIONS, *[name.removeprefix("torch.") for name in SPECS if name.startswith("torch.")
+                                      and name.count(".") == 1]})
+    for name in names:
+        member = inspect.getattr_static(owner, name) if owner is Tensor else getattr(owner, name)
+        is_function = hasattr(member, "spec") or (owner is Tensor and inspect.isfunction(member))
+        if (is_function or isinstance(member, property)) and name not in _OUR_OWN:
+            yield name, member
 
 
 @functools.cache
 def _index() -> dict[Any, str]:
-    _load_all()
-    operators = {f: f"torch.Tensor.{name}" for name, f in vars(Tensor).items() if name.startswith("__") and callable(f)}
-    return operators | {spec.function: _public_name(name) for name, spec in SPECS.items()
-                        if spec.function is not None and not name.startswith("whygrad.")}
+    """The name of each function. Like torch's, a function of several names has the last one."""
+    found: dict[Any, str] = {}
+    for space, owner in _spaces().items():
+        for name, member in _members(space, owner):
+            if isinstance(member, property):
+                found |= {member.__get__: f"{space}.{name}.__get__", member.__set__: f"{space}.{name}.__set__"}
+            else:
+                found[member] = f"{space}.{'functional.' * (space == 'torch' and is_in_python(f'torch.{name}'))}{name}"
+    return found
 
 
 def resolve_name(f: Any) -> str | None:
@@ -99,9 +111,11 @@ def resolve_name(f: Any) -> str | None:
     return _index().get(f)
 
 
+@functools.cache
 def get_ignored_functions() -> set[Function]:
-    """Public functions that nobody can take over."""
-    return {spec.function for name, spec in SPECS.items() if name in IGNORED and spec.function is not None}
+    """Public functions that cannot be overridden."""
+    spaces = _spaces()
+    return {getattr(spaces[space], name) for space, names in IGNORED.items() for name in names.split()}
 
 
 def get_default_nowrap_functions() -> set[Function]:
@@ -109,30 +123,24 @@ def get_default_nowrap_functions() -> set[Function]:
     return {SPECS[name].function for name in NOT_CONVERTED}
 
 
+@functools.cache
 def get_overridable_functions() -> dict[Any, list[Function]]:
-    """By space (a module, the class Tensor, or a property of it), what can be taken over."""
-    from importlib import import_module
-
-    _load_all()
+    """By namespace (a module, the class Tensor, or a property of it), the functions that can be overridden."""
+    ignored = get_ignored_functions()
     found: dict[Any, list[Function]] = {}
-    for name, spec in SPECS.items():
-        space, last = _space_of(name), _public_name(name)
-        if spec.function is None or space not in _SPACES or not overrides.wants(spec):
-            continue
-        if last.endswith((".__set__", ".__delete__")):
-            continue
-        if space == "torch.Tensor":
-            owner: Any = getattr(Tensor, last.split(".")[2]) if last.endswith(".__get__") else Tensor
-        else:
-            if last.rpartition(".")[2].startswith("_") or last.endswith("_"):
+    for space, owner in _spaces().items():
+        for name, member in _members(space, owner):
+            if owner is not Tensor and (name.startswith("_") or name.endswith("_")):
                 continue
-            owner = import_module(space.replace("torch", "whygrad", 1))
-        found.setdefault(owner, []).append(spec.function)
+            if isinstance(member, property):
+                found[member] = [member.__get__]
+            elif member not in ignored:
+                found.setdefault(owner, []).append(member)
     return found
 
 
 def get_testing_overrides() -> dict[Function, Function]:
-    """For each function that can be taken over, one of the same signature that returns -1."""
+    """For each function that can be overridden, one of the same signature that returns -1."""
     return {f: _testing_override(f) for functions in get_overridable_functions().values() for f in functions}
 
 
@@ -154,7 +162,7 @@ def is_tensor_method_or_property(func: Function) -> bool:
 
 
 class TorchFunctionMode:
-    """Sees every call in its block, before subclasses do. What it calls itself goes on to the mode around it."""
+    """Overrides every call in its block, before subclasses do. What it calls itself is passed to the enclosing mode."""
 
     inner: TorchFunctionMode
 
@@ -207,12 +215,12 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """There is one door only, which can be entered again from within."""
+    """Does nothing: the function door can always be entered again."""
     yield
 
 
 def redispatch_function(func: Function, types: Any, args: Any, kwargs: Any) -> Any:
-    """Call the function itself, whoever would take over; what it calls in turn can be taken over."""
+    """Call the function itself, without overriding; what it calls in turn can be overridden."""
     before, state.skips_one = state.skips_one, True
     try:
         return func(*args, **(kwargs or {}))

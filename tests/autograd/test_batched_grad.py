@@ -63,7 +63,7 @@ def what_a_function_says_of_vmap(T):
 
 @program
 def vmap_of_old(T):
-    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.func.legacy")._vmap
+    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.autograd.legacy_vmap")._vmap
     x = T.arange(6.0).reshape(2, 3)
     calls = [lambda: vmap(lambda a: a.sin(), 1, 1)(x), lambda: vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x),
              lambda: vmap(lambda a: (a, None), allow_none_pass_through=True)(x)]
@@ -75,7 +75,7 @@ def vmap_of_old(T):
 
 @program
 def memory_of_other_elements(T):
-    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.func.legacy")._vmap
+    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.autograd.legacy_vmap")._vmap
     x = T.arange(10.0).reshape(2, 5)
     wrong = (([5], [1], 1), ([5], [1], -1), ([5], [2], 0), ([5], [1, 2], 1))
     return vmap(lambda a: a.as_strided([3], [1], 1))(x), [told(lambda: vmap(lambda a: a.as_strided(*geometry))(x))
@@ -86,7 +86,7 @@ def memory_of_other_elements(T):
 def tangents_in_a_batch(T):
     """They are taken as they are; a view of memory must find it in each of them; a full view shares the tangent of its base."""
     ad, seen = T.autograd.forward_ad, []
-    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.func.legacy")._vmap
+    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.autograd.legacy_vmap")._vmap
     part, base = T.ones(5)[:4].detach(), T.zeros(4)
     view, turned = base.view_as(base), T.zeros(2, 2).transpose(0, 1)
 

@@ -191,8 +191,6 @@ def test_result_of_two_tensors(a: str, ndims: tuple[int, int]) -> None:
     for b in NAMES:
         expected = text_of(torch.result_type, tensor(a, n), tensor(b, m))
         x, y = w.BY_NAME[a], w.BY_NAME[b]
-        for _ in range(2):  # computed, then cached
-            assert text_of(w.result_of_two, x, n == 0, y, m == 0) == expected, b
         assert text_of(w.result_dtype, [(x, n), (y, m)]) == expected, b
 
 
@@ -200,8 +198,6 @@ def test_result_of_a_tensor_and_a_number(default: str) -> None:
     for name, ndim, number in itertools.product(NAMES, [0, 1], [*NUMBERS, *TOO_LARGE]):
         d = w.BY_NAME[name]
         expected = text_of(torch.result_type, tensor(name, ndim), number)
-        for _ in range(2):
-            assert text_of(w.result_with_number, d, number) == expected, (name, number)
         assert text_of(w.result_dtype, [(d, ndim), number]) == expected, (name, number)
         assert text_of(w.result_dtype, [number, (d, ndim)]) == expected, (name, number)
 
@@ -236,14 +232,14 @@ def test_result_of_a_tensor_and_two_numbers(default: str) -> None:
 def test_numpy_scalars_count_as_numbers(number: Any, default: str) -> None:
     for name in NAMES:
         expected = text_of(torch.result_type, tensor(name, 1), number)
-        assert text_of(w.result_with_number, w.BY_NAME[name], number) == expected, name
+        assert text_of(w.result_dtype, [(w.BY_NAME[name], 1), number]) == expected, name
 
 
 def test_numpy_complex64_keeps_its_imaginary_part() -> None:
     """torch reads it as a float, which is not worth following."""
     with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
         assert torch.result_type(tensor("int8", 1), np.complex64(1j)) is torch.float32
-    assert w.result_with_number(w.int8, np.complex64(1j)) is w.complex64  # type: ignore[arg-type]
+    assert w.result_dtype([(w.int8, 1), np.complex64(1j)]) is w.complex64  # type: ignore[arg-type]
 
 
 def test_subclasses_of_int_are_judged_by_their_value() -> None:
@@ -252,12 +248,12 @@ def test_subclasses_of_int_are_judged_by_their_value() -> None:
 
     for count in (Count(1), Count(2**63), Count(2**64), Count(1)):
         expected = text_of(torch.result_type, tensor("bool", 1), count)
-        assert text_of(w.result_with_number, w.bool_, count) == expected, count
+        assert text_of(w.result_dtype, [(w.bool_, 1), count]) == expected, count
 
 
 def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(TypeError, match="expected a number, not str"):
-        w.result_with_number(w.int8, "1")  # type: ignore[arg-type]
+        w.result_dtype([(w.int8, 1), "1"])
     with pytest.raises(ValueError, match="at least one operand"):
         w.result_dtype([])
 
@@ -268,11 +264,11 @@ def test_default_dtype(default: str) -> None:
     assert repr(w.finfo()) == repr(torch.finfo())
 
 
-def test_changing_the_default_reaches_results_that_were_cached() -> None:
-    assert w.result_with_number(w.int64, 1.0) is w.float32
+def test_changing_the_default_changes_results() -> None:
+    assert w.result_dtype([(w.int64, 1), 1.0]) is w.float32
     w.set_default_dtype(w.float64)
-    assert w.result_with_number(w.int64, 1.0) is w.float64
-    assert w.result_with_number(w.float32, 1.0) is w.float32
+    assert w.result_dtype([(w.int64, 1), 1.0]) is w.float64
+    assert w.result_dtype([(w.float32, 1), 1.0]) is w.float32
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in FLOATS])

@@ -25,7 +25,7 @@ def kind_of(value: Any) -> Any:
 
 
 class Log:
-    """What was called: name, kinds of the arguments, classes."""
+    """What was called: name, classes, kinds of the arguments and of the keywords."""
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
@@ -33,10 +33,8 @@ class Log:
 
     def add(self, who: str, func: Any, types: Any, args: Any, kwargs: Any) -> None:
         name = self.lib.overrides.resolve_name(func) or getattr(func, "__name__", "?")
-        for old, new in (("torch.functional.", "torch."), ("linalg_", ""), ("torch.special.erf", "torch.erf")):
-            name = name.replace(old, new)
-        # torch counts plain tensors among the classes where it asks in Python, and for methods without arguments.
-        self.lines.append((who, name, [kind.__name__ for kind in types if kind is not self.lib.Tensor], kind_of(args)))
+        keywords = {key: kind_of(value) for key, value in (kwargs or {}).items()}
+        self.lines.append((who, name, [kind.__name__ for kind in types], kind_of(args), keywords))
 
 
 def scene(lib: Any) -> SimpleNamespace:
@@ -121,6 +119,28 @@ ASKED = """
     T.add(d, s) | T.where(x > 0, d, x) | F.linear(x, d) | F.softmax(d, dim=-1) | T.bmm(x, d) | F.cross_entropy(d, x)
     T.linalg.inv(d) | T.einsum('ij->i', d) | F.dropout(d) | x.mul_(d) | F.conv2d(x, d) | T.split(d, 1) | T.mean(d, 0)
     F.mse_loss(d, x) | F.layer_norm(d, (2,)) | F.gelu(d) | F.embedding(i, d) | T.stack([x, d])
+    d == x | x == d | d != x | x < d | d < x | x - d | d - x | x * d | d @ x | x @ d | x / d | x // d | x % d | x ** d | d ** x
+    x & d | s.__eq__(1) | s.eq(1) | T.eq(s, 1) | T.mm(s, s) | T.mm(d, x) | s.mm(s) | T.spmm(s, s) | F.softmax(s, -1)
+    F.relu(s, inplace=True) | F.gelu(s, approximate='tanh') | F.dropout(s, 0.1, False) | F.mse_loss(s, x, reduction='sum')
+    F.cross_entropy(s, x) | F.linear(x, s, bias=None) | F.embedding(i, s) | F.pad(s, (1, 1))
+    F.interpolate(s[None], scale_factor=2.)
+    F.max_pool1d(s, 2) | F.avg_pool1d(s, 2) | F.normalize(s) | F.one_hot(i) | F.leaky_relu(s) | F.elu(s) | F.silu(s)
+    F.log_softmax(s, 0) | F.softplus(s) | F.hardtanh(s) | F.threshold(s, 0., 1.) | F.glu(s)
+    F.batch_norm(s, None, None, training=True)
+    F.nll_loss(s, i[0]) | F.kl_div(s, x) | F.smooth_l1_loss(s, x) | F.cosine_similarity(s, x) | F.pairwise_distance(s, x)
+    F.grid_sample(s[None, None], T.zeros(1, 1, 1, 2)) | F.scaled_dot_product_attention(s, s, s) | F.prelu(s, T.ones(1))
+    F.hardshrink(s) | F.softshrink(s) | F.softsign(s) | F.sigmoid(s) | F.tanh(s) | F.logsigmoid(s) | F.hardswish(s) | F.celu(s)
+    F.rms_norm(s, (2,)) | F.lp_pool1d(s, 2, 2) | F.conv1d(s[None], x[None]) | F.gumbel_softmax(s) | F.rrelu(s)
+    F.ctc_loss(s, x, i, i) | F.multi_margin_loss(s, i[0]) | F.binary_cross_entropy_with_logits(s, x) | F.embedding_bag(i, s)
+    F.layer_norm(x, (2,), weight=d) | F.mse_loss(x, d) | F.cross_entropy(x, d) | T.split(s, 1) | T.norm(s) | T.stft(s[0], 2)
+    T.meshgrid(s[0], x[0]) | T.broadcast_tensors(s, x) | T.cdist(s, x) | T.tensordot(s, x) | T.atleast_1d(s) | T.unique(s)
+    T.pca_lowrank(s) | s.split(1) | s.norm() | s.unique() | s.stft(2) | s.unflatten(0, (2, 1)) | s.nelement() | s.ndimension()
+    s.new_zeros(2, dtype=T.float64) | s.std() | s.clamp(min=0) | s.stride(0) | s.real | s.mT | s._version | T.relu_(s)
+    T.add(s, x, alpha=2) | T.addmm(x, x, s, beta=0) | T.exp(s, out=None) | T.matmul(x, s) | T.linalg.matmul(x, s)
+    T.special.erf(s) | T.erf(s) | T.special.expit(s) | T.special.polygamma(1, s) | T.linalg.multi_dot([s, x]) | list(s) | iter(s)
+    x[i.as_subclass(Sub)] | s.__reversed__() | 1 << s | 1 % s | 1 // s | s.__rdiv__(2) | s.__ipow__(2) | s.__iadd__(1) | s // x
+    repr(s) | F.l1_loss(s, x) | T.chain_matmul(s, x) | s.__array__() | s.__dlpack__() | T.Tensor.__repr__(s, tensor_contents='a')
+    nn.Linear(2, 2)(s) | nn.ReLU()(s) | nn.LayerNorm(2)(s) | nn.MSELoss()(s, x) | nn.CrossEntropyLoss()(s, i[0]) | nn.GELU()(s)
 """
 
 
@@ -172,7 +192,7 @@ print(d.__class__.__name__, x + 1)
     torch.add(x, other=d) | torch.nn.functional.linear(x, d) | torch.stack([d]) | torch.nn.functional.softsign(d) | x.mul_(d)
     torch.exp(d) | torch.sum(d) | torch.mm(d, x)"""))
 def test_the_first_foreign_argument_of_a_process(call: str) -> None:
-    """Nobody stands at the door before: the function refuses, and then the argument is asked."""
+    """No handler is installed before: the function refuses, and then the argument is asked."""
     program = f"import torch\n{FOREIGN}print(({call},))"
     outputs = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout.replace("softsign", "abs")
                for text in (program, f"from whygrad import alias\nalias.install()\n{program}")]
@@ -281,9 +301,11 @@ PROGRAMS = {
     "questions": """
         log.lines.append([O.is_tensor_method_or_property(f) for f in (T.Tensor.add, T.add, T.Tensor.grad.__get__, F.relu)])
         log.lines.append([O.resolve_name(f) for f in (T.add, T.Tensor.add, F.relu, T.Tensor.grad.__get__, T.Tensor.__add__)])
-        log.lines.append([f in O.get_ignored_functions() for f in (T.Tensor.as_subclass, T.add, T.is_tensor)])
+        log.lines.append([O.resolve_name(f) for f in (T.mm, T.split, F.relu_, T.special.erf, T.linalg.matmul, T.Tensor.__neg__)])
+        ignored = O.get_ignored_functions()
+        log.lines.append([f in ignored for f in (T.Tensor.as_subclass, T.add, T.is_tensor, T.ones, T.rand_like, T.save, F.tanh)])
         overridable = O.get_overridable_functions()
-        log.lines.append([f in overridable[T] for f in (T.add, T.cat, T.is_tensor)])
+        log.lines.append([f in overridable[T] for f in (T.add, T.cat, T.is_tensor, T.ones, T.normal)])
         log.lines.append([T.Tensor.add in overridable[T.Tensor], F.relu in overridable[F]])
         log.lines.append([O.get_testing_overrides()[f](x, x) for f in (T.add, T.Tensor.mul)])
         log.lines.append(T.Tensor.grad.__get__ in O.get_default_nowrap_functions())""",

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import whygrad
+from whygrad.autograd.batching import families, rule_for
 from whygrad.backends import raw
-from whygrad.func.batching import families, rule_for
 from whygrad.ops.table import CURVES, HALF, PUBLIC, TABLE, Row, Traits, elementwise, op
 
 SOURCE = Path(whygrad.__file__).parent
@@ -35,7 +35,7 @@ NOT_ROWS = {
     "compat/": "names of torch's namespace, and where they live",
     "why/edits/": "words of the user's source text",
     "amp/casting.py": "functions of torch, by what autocast does with them",
-    "functional/outs.py": "functions of torch, by what they say of an `out` that does not fit",
+    "functional/out_dtypes.py": "functions of torch, by what they say of an `out` that does not fit",
     "kernels/machine.py": "operators of the expressions that kernels are made from",
     "kernels/trace.py": "operators of the expressions that kernels are made from",
     "nn/lazy.py": "operators of Python",

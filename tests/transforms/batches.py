@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from row_checks import Constant, Sample, as_list
 
+from whygrad.autograd.batched import batched
+from whygrad.autograd.batching import VmapLevel
 from whygrad.core.door import entered
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.batched import BatchLevel, batched
 from whygrad.ops.table import Row
 
 SIZE = 3
@@ -55,7 +56,7 @@ class Batch:
 
     def together(self) -> list[Tensor]:
         """The results by the row's batching rule, with the batch in front."""
-        level = BatchLevel(SIZE)
+        level = VmapLevel(SIZE)
         with entered(level), np.errstate(all="ignore"):
             inputs = [batched(x, level) if has else x for x, has in zip(self.tensors, self.chosen, strict=True)]
             results = as_list(self.row, apply(self.row, *inputs, **self.statics))

@@ -11,12 +11,12 @@ from batches import Batch, choices, gradients, quietly
 from row_checks import Application, Sample, as_list, random_like
 from row_samples import SAMPLES
 
+from whygrad.autograd.batching import looped, rule_for
+from whygrad.autograd.batching.families import refused
 from whygrad.autograd.dual import DualLevel
 from whygrad.core.door import entered
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
-from whygrad.func.batching import looped, rule_for
-from whygrad.func.batching.families import refused
 from whygrad.ops.table import TABLE, NoGrad
 
 # Applied to one element after the other, as torch does for most of them.

@@ -1,8 +1,9 @@
 """torch.autograd: backward and grad, modes, hooks, custom functions.
 
-Whoever reads: core/node.py (what the graph is made of), core/engine.py (the walk back), calls.py (backward and grad), then
+Reading order: core/node.py (what the graph is made of), core/engine.py (the walk back), calls.py (backward and grad), then
 what is less common: function.py (with function_node.py and function_outputs.py), hooks.py, saved_hooks.py, views.py,
-grad_mode.py, anomaly.py, graph.py. Loaded when first asked for: functional.py, gradcheck.py, forward_ad.py, profiler.py.
+grad_mode.py, anomaly.py, graph.py. Loaded on first use: functional.py, gradcheck.py, forward_ad.py, profiler.py, and the
+levels of transforms: dual.py (forward mode), batched.py and batching/ (vmap), pull_back.py (reverse mode below them).
 """
 
 from importlib import import_module

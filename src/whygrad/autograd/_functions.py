@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.autograd.function import Function
-from whygrad.core.tensor import Size, Tensor
+from whygrad.core.node import Node, next_sequence_number
+from whygrad.core.tensor import Size, Tensor, source, wrap
+from whygrad.why import record as why
 
 
 class Resize(Function):
@@ -31,3 +33,32 @@ class Resize(Function):
 def _calculate_shape(output: Tensor, grad: Tensor, is_grads_batched: bool) -> tuple[Size, Size]:
     """The shapes that must be the same."""
     return output.shape, grad.shape if not is_grads_batched else Size(grad.shape[1:])
+
+
+class UndefinedGradBackward(Node):
+    """Returns undefined gradients, whatever it receives."""
+
+    __slots__ = ()
+
+    def __init__(self, edge: Any) -> None:
+        self.edges = (edge,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = why.site()
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (None,)
+
+    graph = raw
+
+
+class UndefinedGrad:
+    """`UndefinedGrad()(t)`: the values of `t`, for which backward returns an undefined gradient."""
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        result = wrap(tensor._array.copy())
+        edge = source(tensor)
+        if edge is not None:
+            result._node = UndefinedGradBackward(edge)
+        return result

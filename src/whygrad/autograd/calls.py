@@ -15,10 +15,9 @@ from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.core import engine
-from whygrad.core.door import entered
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
-from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
+from whygrad.core.tensor import Tensor, set_requires_grad, source, wrap
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -35,7 +34,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
-    gradients = _root_gradients(roots_of, grad_tensors)
+    gradients = root_gradients(roots_of, grad_tensors)
     roots = _roots(roots_of, gradients, create_graph)
     if create_graph:
         warnings.warn(errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=errors.user_stacklevel())
@@ -45,7 +44,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         for t in given:
             if isinstance(t, Tensor):
                 retain_grad(t)
-        captures = dict.fromkeys(_targets(given))
+        captures = dict.fromkeys(targets_of(given))
     if roots:
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
 
@@ -72,12 +71,14 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                       stacklevel=errors.user_stacklevel())
     keep = bool(create_graph if retain_graph is None else retain_graph)
 
-    if is_grads_batched:
-        results = _batched(roots_of, _given_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
-    elif process_state.any_mode_active and grad_state.levels:
-        results = _under_transforms(roots_of, _root_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
+    if is_grads_batched or (process_state.any_mode_active and grad_state.levels):
+        from whygrad.autograd import grad_under_levels  # it loads the rules of vmap
+
+        gradients = given_gradients(roots_of, grad_outputs)
+        function = grad_under_levels.batched_gradients if is_grads_batched else grad_under_levels.gradients
+        results = function(roots_of, gradients, given, create_graph, allow_unused)
     else:
-        results = _gradients(roots_of, _root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
+        results = _gradients(roots_of, root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
     if materialize_grads:
         results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
@@ -86,7 +87,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], keep: bool, create_graph: bool,
                allow_unused: bool) -> list[Tensor | None]:
     roots = _roots(roots_of, gradients, create_graph)
-    targets = _targets(inputs)
+    targets = targets_of(inputs)
     captures: dict[Any, Any] = dict.fromkeys(targets)
     if roots:
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures)
@@ -112,49 +113,6 @@ def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
     if later and len(later) < len(users):
         raise NotImplementedError("gradients towards a leaf that was used both before and after set_()")
     return not later
-
-
-def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,
-             allow_unused: bool) -> list[Any]:
-    """One walk for all gradients along the first dimension."""
-    from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
-
-    _check_batches(roots_of, batches)
-    level = BatchLevel(next(g._array.shape[0] for g in batches if g is not None))
-    with entered(level):
-        gradients = [None if g is None else batched(g, level) for g in batches]
-        found = _under_transforms(roots_of, _root_gradients(roots_of, gradients), inputs, create_graph, allow_unused)
-    return [None if g is None else g._whole if isinstance(g, BatchedTensor) else spread(g, level.size) for g in found]
-
-
-def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], create_graph: bool,
-                      allow_unused: bool) -> list[Tensor | None]:
-    """The same while transforms are at work: gradients may have batches and tangents."""
-    from whygrad.func.pull_back import pull_back
-    from whygrad.func.reverse import to_inside
-
-    _targets(inputs)
-    for i, t in enumerate(roots_of):
-        if not isinstance(t, Tensor) or not t.requires_grad:
-            raise errors.no_grad_fn(i, t)
-    found = pull_back(roots_of, inputs, [to_inside(g) for g in gradients], records=create_graph)
-    for i, g in enumerate(found):
-        if g is None and not allow_unused:
-            raise errors.unused_input(i, inputs[i])
-    return [None if g is None else to_inside(g) for g in found]
-
-
-def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
-    for i, (t, g) in enumerate(zip(roots_of, batches, strict=True)):
-        if not isinstance(t, Tensor):
-            raise RuntimeError("Batched grads are not supported with GradientEdge")
-        if g is not None and g._array.shape[1:] != t._array.shape:
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[2:])} and "
-                f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be "
-                "considered batched, consider using vmap.")
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -184,7 +142,7 @@ def _inputs_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
     return given
 
 
-def _targets(inputs: Sequence[Any]) -> list[Any]:
+def targets_of(inputs: Sequence[Any]) -> list[Any]:
     targets = []
     for given in inputs:
         if isinstance(given, Tensor):
@@ -209,7 +167,7 @@ def _roots(tensors: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
     return roots
 
 
-def _given_gradients(tensors: Sequence[Any], given: Any) -> tuple[Any, ...]:
+def given_gradients(tensors: Sequence[Any], given: Any) -> tuple[Any, ...]:
     if given is None:
         return (None,) * len(tensors)
     gradients = (given,) if isinstance(given, Tensor) else tuple(given)
@@ -218,9 +176,9 @@ def _given_gradients(tensors: Sequence[Any], given: Any) -> tuple[Any, ...]:
     return gradients[:len(tensors)]
 
 
-def _root_gradients(tensors: Sequence[Any], given: Any) -> list[Tensor | None]:
+def root_gradients(tensors: Sequence[Any], given: Any) -> list[Tensor | None]:
     return [_root_gradient(i, t, g) for i, (t, g) in
-            enumerate(zip(tensors, _given_gradients(tensors, given), strict=True))]
+            enumerate(zip(tensors, given_gradients(tensors, given), strict=True))]
 
 
 def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import batched, has_batches_of, spread, with_batches_of
+from whygrad.autograd.function_forward_mode import apply_dual
+from whygrad.autograd.function_levels import TransformLevel
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.base.overlap import is_expanded, same_memory
-from whygrad.core.door import Level
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.record import apply, kinds_of, specialization_of
@@ -32,7 +34,7 @@ from whygrad.ops.table import TABLE, NoGrad, Row
 OVERWRITING = frozenset({"copy", "fill", "overwrite"})
 
 
-class DualLevel(Level):
+class DualLevel(TransformLevel):
     """One running forward-mode derivative."""
 
     def __init__(self) -> None:
@@ -62,8 +64,6 @@ class DualLevel(Level):
             assert found is not None
             self.attach(t, found)
         elif found is None and (behind := memory_behind(t)) is not None and (whole := self._own_tangent(behind[0])) is not None:
-            from whygrad.func.batched import batched
-
             found = batched(replay(whole, behind[1], xp), t._level)  # type: ignore[attr-defined]
             self.attach(t, found)
         return found
@@ -129,8 +129,6 @@ class DualLevel(Level):
         return results
 
     def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-        from whygrad.func.batched import has_batches_of
-
         if all(isinstance(rule, NoGrad) for rule in row.rules.values()):  # as of logical_and_: who moves, moves on
             perform(specialization_of(row, kinds_of(inputs)), target, position, inputs, statics)
             return
@@ -155,8 +153,6 @@ class DualLevel(Level):
 
     def _replace(self, target: Tensor, tangent: Tensor) -> None:
         """A tangent for a tensor that was written to, where there was none to write into; for its base, if it is a view."""
-        from whygrad.func.batched import with_batches_of
-
         view = target._view
         if (behind := memory_behind(target)) is not None:
             self._replace_in_whole(target, tangent, *behind)
@@ -175,8 +171,6 @@ class DualLevel(Level):
 
     def _replace_in_whole(self, target: Any, tangent: Any, base: Tensor, steps: Any) -> None:
         """The same for one element of a batch: the memory that the batch lies in gets a tangent, for all that is seen of it."""
-        from whygrad.func.batched import spread
-
         level, old = target._level, self._own_tangent(base)
         whole = wrap(np.zeros_like(base._array)) if old is None else old.clone()  # type: ignore[attr-defined]
         replay(whole, steps, xp).copy_(tangent._whole if level.holds(tangent) else spread(tangent, level.size))
@@ -206,10 +200,7 @@ class DualLevel(Level):
         return NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
                                    "function")
 
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        from whygrad.func.custom import apply_dual
-
-        return apply_dual(self, function, args)
+    apply_function = apply_dual
 
 
 def memory_behind(t: Any) -> tuple[Tensor, Any] | None:

@@ -14,8 +14,9 @@ from whygrad.autograd.function_outputs import Outputs
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
 from whygrad.core.modes import grad_state, process_state, refresh
-from whygrad.core.node import Node, next_sequence_number, port_of
+from whygrad.core.node import port_of
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
+from whygrad.functional.error_node import Error
 from whygrad.why import record as why
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -36,8 +37,10 @@ class FunctionMeta(type):
         cls._node_cls: Any = type(f"{name}Backward", (CustomNode,), members)
         cls._generated: tuple[Any, Any] | None = None
 
-    def _generated_classes(cls) -> tuple[Any, Any]:
-        """Those of node and ctx while torch.func takes a derivative: there torch calls them otherwise."""
+    def _node_and_ctx_classes(cls) -> tuple[Any, Any]:
+        """While torch.func computes a derivative, torch has other names for them."""
+        if not (process_state.derivatives and grad_state.derivatives):
+            return cls._node_cls, cls._backward_cls
         if cls._generated is None:
             name, members = f"{cls.__name__}GeneratedBackward", {"__slots__": (), "__module__": "torch.autograd.function"}
             cls._generated = type(name, (cls._node_cls,), members), type(name, (cls._backward_cls,), members)
@@ -115,22 +118,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             if grad_state.transforming and separate:
-                from whygrad.func.custom import refuse_keyword_only
-                refuse_keyword_only(kwargs)
+                _refuse_keyword_only(kwargs)
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
         if process_state.any_mode_active and grad_state.levels:
-            from whygrad.func.custom import apply_under_transforms
-            return apply_under_transforms(cls, args)
+            return grad_state.levels[-1].dispatch_function(cls, args)
         return cls._recorded(args)[0]
 
     @classmethod
     def _recorded(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The result, and the ctx it was made with."""
         separate = cls._separate_context()
-        node = cls._node_cls(cls, args)
+        node_class, ctx_class = cls._node_and_ctx_classes()
+        node = node_class(ctx_class, args)
         ctx = node.ctx
-        if process_state.derivatives and grad_state.derivatives:
-            node.__class__, ctx.__class__ = cls._generated_classes()
         if process_state.anomaly and node.recorded:
             keep_trace(node)
         if why.watching is not None:
@@ -165,6 +165,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return results if several else results[0], ctx
 
 
+def _refuse_keyword_only(kwargs: dict[str, Any]) -> None:
+    """Raise for keyword-only arguments; torch's message depends on the innermost transform."""
+    levels = grad_state.levels
+    derivative_is_inside = bool(grad_state.derivatives) and grad_state.derivatives[-1].depth == len(levels)
+    if not levels or derivative_is_inside or not levels[-1].is_batch:
+        raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if any(isinstance(x, Tensor) for x in kwargs.values()):
+        raise NotImplementedError("Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only "
+                                  f"Tensors to autograd.Function. Got: {kwargs}")
+
+
 def _is_ordinary(ctx: BackwardCFunction, raw: Tensor, args: tuple[Any, ...]) -> bool:
     """True for a fresh floating point result of which nothing special was said."""
     return (raw._array.dtype.kind == "f" and ctx.dirty_tensors is None and ctx.non_differentiable is None
@@ -186,29 +197,6 @@ def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         if name not in kwargs:
             raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
     return (*args, *[kwargs[name] for name in names[len(args):last + 1]])
-
-
-class Error(Node):
-    """Stands where a second derivative would be, and refuses to compute it."""
-
-    __slots__ = ("ports", "text")
-
-    ports: dict[int, Any]
-
-    def __init__(self, text: str, edges: tuple[Any, ...], shapes: list[Any] | None) -> None:
-        self.edges = edges
-        self.saved = ()
-        self.text = text
-        self.shapes = shapes
-        self.ports = {}
-        self.cuts = self.extra = None
-        self.seq = next_sequence_number()
-        self.site_code, self.lasti = why.site()
-
-    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        raise errors.noted(RuntimeError(self.text), "once_differentiable", self.site)
-
-    graph = raw
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
-    from whygrad.autograd.function import Function
+    pass
 
 
 class FunctionCtx:
@@ -147,7 +147,7 @@ class CustomNode(Node):
     ctx: BackwardCFunction
     ports: dict[int, Any]
 
-    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
+    def __init__(self, ctx_class: type[BackwardCFunction], args: tuple[Any, ...]) -> None:
         edges: list[Any] = []
         inputs: list[Any] = []
         arguments: list[int | None] = []
@@ -165,7 +165,7 @@ class CustomNode(Node):
         self.recorded = grad_state.grad and not grad_state.inference and True in needed
         self.edges = tuple(edges) if self.recorded else ()
         self.inputs, self.arguments = inputs, arguments
-        self.ctx = function._backward_cls(self, tuple(needed))
+        self.ctx = ctx_class(self, tuple(needed))
         self.cuts = None if None not in edges else tuple([a._cause for a in args if isinstance(a, Tensor)])
         self.shapes = self.extra = None
         self.seq = next_sequence_number()

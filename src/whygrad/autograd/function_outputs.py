@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from whygrad.autograd.function_node import CustomNode
+from whygrad.autograd.node_errors import forbidden_view_write
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, port_of
@@ -125,7 +126,7 @@ class Outputs:
     def _rebase(self, t: Tensor, is_input: bool, place: Node) -> None:
         """The history of an input that was changed in place starts here."""
         if is_input and t._view is not None and t._view.creation:
-            raise errors.forbidden_view_write(t)
+            raise forbidden_view_write(t)
         if t.requires_grad and grad_fn(t) is None:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not is_input:

@@ -7,6 +7,7 @@ transposed product.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ import whygrad
 from whygrad.autograd import forward_ad
 from whygrad.autograd.calls import grad
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from whygrad.autograd.legacy_vmap import _vmap
+from whygrad.autograd.pull_back import pull_back, variable
 from whygrad.core.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -198,7 +201,6 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
     several_inputs, inputs = _tensors(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(ONLY_VECTORIZED)
-    forward_ad, vmap = forward_mode_and_vmap()
     seen: list[Any] = []
 
     def columns(*tangents: Tensor) -> Tensors:
@@ -210,7 +212,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
             return tuple([whygrad.zeros_like(primal) if t is None else t for primal, t in unpacked])
 
     counts = [x._array.size for x in inputs]
-    stacked = vmap(columns)(*_construct_standard_basis_for(inputs, counts))
+    stacked = _vmap(columns)(*_construct_standard_basis_for(inputs, counts))
     several_outputs, shapes = seen
     rows = []
     for columns_of_output, shape in zip(stacked, shapes, strict=True):
@@ -220,13 +222,6 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
     if not several_outputs:
         return rows[0]
     return rows if several_inputs else tuple(rows)  # as torch has it
-
-
-def forward_mode_and_vmap() -> tuple[Any, Any]:
-    """Forward mode and batching, for the few functions here that cannot do without."""
-    from whygrad.func.legacy import _vmap
-
-    return forward_ad, _vmap
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -245,9 +240,8 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
 
     if outer_jacobian_strategy == "forward-mode":
         _check_forward(create_graph, strict)
-        if not vectorize:
-            raise NotImplementedError(ONLY_VECTORIZED)
-        return _forward_hessian(scalar, inputs, several_inputs)
+        rows = _forward_jacobian(functools.partial(_gradient_of_duals, scalar), inputs, vectorize)
+        return rows if several_inputs else rows[0][0]
 
     def gradient(*given: Tensor) -> Any:
         jac = jacobian(scalar, given, create_graph=True)
@@ -259,13 +253,13 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     return rows if several_inputs else rows[0][0]
 
 
-def _forward_hessian(scalar: Callable[..., Any], inputs: Tensors, several_inputs: bool) -> Any:
-    """Forward over reverse."""
-    from whygrad.func import jacfwd, jacrev
-
-    every = tuple(range(len(inputs)))
-    rows = jacfwd(jacrev(scalar, every), every)(*[x.detach() for x in inputs])
-    return [list(row) for row in rows] if several_inputs else rows[0][0]
+def _gradient_of_duals(scalar: Callable[..., Any], *given: Tensor) -> Tensors:
+    """The gradient of a scalar function in reverse mode, inside of forward mode and vmap."""
+    with enable_grad():
+        inputs = [variable(x) for x in given]
+        output = scalar(*inputs)
+    found = pull_back([output], inputs, [whygrad.ones_like(output)], records=False)
+    return tuple([whygrad.zeros_like(x) if g is None else g for x, g in zip(given, found, strict=True)])
 
 
 def _tensors(given: Any, what: str, function: str | None) -> tuple[bool, Tensors]:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import whygrad
+from whygrad.autograd import forward_ad, jacobians
 from whygrad.autograd import gradcheck_texts as texts
-from whygrad.autograd import jacobians
+from whygrad.autograd._functions import UndefinedGrad
 from whygrad.autograd.calls import grad
-from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.autograd.jacobians import as_tuple, is_floating, tensors_in, wants_grad
-from whygrad.autograd.undefined_grad import UndefinedGrad
+from whygrad.autograd.legacy_vmap import _vmap
 from whygrad.base import dtypes, errors
 from whygrad.core.tensor import Tensor
 
@@ -358,7 +358,6 @@ def _check_missing_gradients(func: Function, outputs: tuple[Any, ...], inputs: t
 
 def _check_missing_tangents(part: _Part) -> None:
     """A missing tangent must be the same as one of zeros."""
-    forward_ad, _ = forward_mode_and_vmap()
     generator = whygrad.Generator()
     with forward_ad.dual_level():
         duals = [forward_ad.make_dual(x.detach(), jacobians.random_vector(x, generator, True).view_as(x))  # type: ignore[attr-defined]
@@ -396,7 +395,6 @@ def _check_batched(inputs: tuple[Any, ...], out: Tensor, i: int) -> None:
 
 def _check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
     """Two tangents as a batch must give what they give one after the other."""
-    forward_ad, vmap = forward_mode_and_vmap()
     for i, x in enumerate(inputs):
         if not wants_grad(x):
             continue
@@ -411,7 +409,7 @@ def _check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
         tangents = [whygrad.randn_like(x) for _ in range(2)]
         expected = [whygrad.stack(pair) for pair in zip(*[along(t) for t in tangents], strict=True)]
         try:
-            found = vmap(along)(whygrad.stack(tangents))
+            found = _vmap(along)(whygrad.stack(tangents))
         except RuntimeError as error:
             raise GradcheckError(texts.WHILE_BATCHED.format(error=error, advice=texts.BATCHED_FORWARD)) from error
         for k, (got, wanted) in enumerate(zip(found, expected, strict=True)):

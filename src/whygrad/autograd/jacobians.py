@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import whygrad
+from whygrad.autograd import forward_ad
 from whygrad.autograd.calls import grad
-from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.core.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -121,14 +121,13 @@ def unit_vectors(like: Tensor) -> Iterator[Tensor]:
 def by_forward_mode(func: Function, inputs: Sequence[Any], outputs: Sequence[Any], vectors: Sequence[Tensor] | None,
                     check_dtypes: bool, wrong_dtype: type[Exception]) -> list[list[Tensor]]:
     """For each input that requires grad the jacobian of each floating output, or its product with the input's vector."""
-    forward_ad, _ = forward_mode_and_vmap()
     if any(x._array.dtype.kind == "c" for x in tensors_in(inputs)):
         raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
     floating = [out for out in outputs if is_floating(out)]
     jacobians = []
     with forward_ad.dual_level():
         duals = [forward_ad.make_dual(x.detach(), whygrad.zeros_like(x)) if wants_grad(x) else x for x in inputs]
-        tangents = [forward_ad.unpack_dual(dual)[1] for x, dual in zip(inputs, duals, strict=True) if wants_grad(x)]
+        tangents: list[Any] = [forward_ad.unpack_dual(dual)[1] for x, dual in zip(inputs, duals, strict=True) if wants_grad(x)]
         for i, tangent in enumerate(tangents):
             directions = list(unit_vectors(tangent)) if vectors is None else [vectors[i].view_as(tangent)]  # type: ignore[attr-defined]
             whole = [np.zeros((len(directions), out._array.size), out._array.dtype) for out in floating]
@@ -139,7 +138,7 @@ def by_forward_mode(func: Function, inputs: Sequence[Any], outputs: Sequence[Any
                     value, along = forward_ad.unpack_dual(out)
                     if along is None:
                         continue
-                    if check_dtypes and value.is_complex() != along.is_complex():
+                    if check_dtypes and value.dtype.is_complex != along.dtype.is_complex:
                         raise wrong_dtype("Forward AD gradient has dtype mismatch.")
                     jacobian[row] = along._array.reshape(-1)
             tangent.zero_()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.pull_back import pull_back, variable
 from whygrad.backends import tensor as xp
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.core.door import is_batched
@@ -135,8 +136,6 @@ def _call(rule: Rule, g: Any, row: Row, inputs: Sequence[Any], statics: dict[str
 def _transposed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], statics: dict[str, Any], outs: list[Tensor],
                 moving: list[bool]) -> Tangents:
     """The derivative as the transpose of the rules."""
-    from whygrad.func.pull_back import pull_back, variable
-
     records = grad_state.grad
     with enable_grad():
         dummies = [variable(wrap(np.zeros(out._array.shape, out._array.dtype))) if moves else None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.autograd.node_errors import stale_value
 from whygrad.base import errors
 from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state, refresh
@@ -178,7 +179,7 @@ class SavedTensor:
         node = self._node()
         producer, number = (node, self._output) if self._output is not None else row_node(
             self._edge if self._original is None else source(self._original))
-        raise errors.stale_value(node, self._array, self._version_counter, self._version, producer, number)
+        raise stale_value(node, self._array, self._version_counter, self._version, producer, number)
 
     def _linked(self, tensor: Tensor) -> Tensor:
         edge = self._edge
@@ -244,6 +245,26 @@ def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     return saved
 
 
+# What torch calls the values that our rows name otherwise; a row's trait `saved` has what is true of it alone.
+_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
+          "axes": "dims", "axis0": "dim0", "axis1": "dim1", "axis2": "dim2", "keepdims": "keepdim", "low": "min", "high": "max",
+          "slope": "negative_slope", "stop": "end"}
+
+
+def torch_name(row: Any, name: str) -> str:
+    if name.endswith("_shape"):
+        return torch_name(row, name.removesuffix("_shape")) + "_sym_sizes"
+    return row.traits.saved.get(name) or _NAMES.get(name, name)
+
+
+def hook_order(node: Node) -> list[int]:
+    """The order in which torch packs and unpacks: arguments by their name, then results."""
+    layout = type(node).layout
+    results = layout.row.output_names
+    return sorted(range(len(layout.saved)),
+                  key=lambda k: (layout.saved[k] in results, torch_name(layout.row, layout.saved[k])))
+
+
 class Packed:
     """Stands in `node.saved` when a saved value is behind hooks, or was looked at as a SavedTensor.
 
@@ -259,8 +280,6 @@ class Packed:
     def unpack(self, node: Node) -> tuple[Any, ...]:
         if grad_state.running is not None:
             grad_state.running.node = node
-        from whygrad.autograd.saved_names import hook_order
-
         flat: list[Any] = [None] * (3 * len(self.parts))
         for k in hook_order(node):
             flat[3 * k:3 * k + 3] = _plain(self.parts[k])
@@ -281,8 +300,6 @@ def _plain(part: Any) -> tuple[Any, Any, Any]:
 
 def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Put everything that a row saved behind the innermost pair of hooks."""
-    from whygrad.autograd.saved_names import hook_order
-
     hooks = grad_state.saved_hooks[-1]
     tensors = [t for t in (*results, *inputs) if isinstance(t, Tensor)]
     packed = as_saved_tensors(node)

@@ -7,34 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.saved_hooks import SavedTensor, as_saved_tensors, nothing_saved
+from whygrad.autograd.saved_hooks import SavedTensor, as_saved_tensors, nothing_saved, torch_name
 from whygrad.base import errors
 from whygrad.core.node import Node
 from whygrad.core.tensor import wrap
 
-# What torch calls the values that our rows name otherwise; a row's trait `saved` has what is true of it alone.
-_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
-          "axes": "dims", "axis0": "dim0", "axis1": "dim1", "axis2": "dim2", "keepdims": "keepdim", "low": "min", "high": "max",
-          "slope": "negative_slope", "stop": "end"}
 # One axis where the row has a tuple of them.
 _ONE_AXIS = frozenset({"softmax", "log_softmax"})
 # Options that torch does not have.
 _OWN_OPTIONS = frozenset({"kind", "name", "reverse", "spatial", "count_pad", "divisor", "by_row"})
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-
-
-def torch_name(row: Any, name: str) -> str:
-    if name.endswith("_shape"):
-        return torch_name(row, name.removesuffix("_shape")) + "_sym_sizes"
-    return row.traits.saved.get(name) or _NAMES.get(name, name)
-
-
-def hook_order(node: Node) -> list[int]:
-    """The order in which torch packs and unpacks: arguments by their name, then results."""
-    layout = type(node).layout
-    results = layout.row.output_names
-    return sorted(range(len(layout.saved)),
-                  key=lambda k: (layout.saved[k] in results, torch_name(layout.row, layout.saved[k])))
 
 
 def saved_attribute(node: Node, attribute: str) -> Any:

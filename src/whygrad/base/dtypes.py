@@ -154,6 +154,17 @@ _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 
 
+def c_name(d: dtype) -> str:
+    """The C++ type, by which some of torch's messages name a dtype."""
+    return CPP_NAMES.get(d.name, d.name)
+
+
+def type_string(d: dtype) -> str:
+    """A tensor's type as C++ prints it: the newer dtypes have no Python type of their own."""
+    newer = d.category in (0, 3) or d is bfloat16
+    return f"CPU{d.scalar_name}Type" if newer else d.tensor_type
+
+
 def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:
     if d is complex32:
         raise NotImplementedError("torch.complex32 holds no data: NumPy has no half-precision complex type")
@@ -219,7 +230,6 @@ def set_default_dtype(d: dtype, /) -> None:
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     _default = d
-    _WITH_NUMBER.clear()
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
@@ -279,37 +289,6 @@ def _number_dtype(number: Number) -> dtype:
     if isinstance(number, (complex, np.complexfloating)):
         return get_default_complex_dtype()
     raise TypeError(f"expected a number, not {type(number).__name__}")
-
-
-# Both caches are bounded: one key per pair of dtypes and ranks, or per dtype and class of number.
-_OF_TWO: dict[tuple[dtype, bool, dtype, bool], dtype] = {}
-_WITH_NUMBER: dict[tuple[dtype, type], dtype] = {}
-
-
-def result_of_two(d1: dtype, zero_dim1: bool, d2: dtype, zero_dim2: bool) -> dtype:
-    """`result_dtype` of two tensors."""
-    if d1 is d2:
-        return d1
-    key = (d1, zero_dim1, d2, zero_dim2)
-    found = _OF_TWO.get(key)
-    if found is None:
-        of_equal_rank = zero_dim1 == zero_dim2
-        found = _promote(d1, d2) if of_equal_rank else _combine(d2, d1) if zero_dim1 else _combine(d1, d2)
-        _OF_TWO[key] = found
-    return found
-
-
-def result_with_number(d: dtype, number: Number) -> dtype:
-    """`result_dtype` of a tensor, whatever its ndim, and a Python number."""
-    kind = type(number)
-    if type(number) is int and not _INT64_MIN <= number <= _INT64_MAX:
-        return _combine(d, _number_dtype(number))
-    found = _WITH_NUMBER.get((d, kind))
-    if found is None:
-        found = _combine(d, _number_dtype(number))
-        if kind in FROM_PYTHON:  # not for subclasses of int, whose values the range check above does not see
-            _WITH_NUMBER[d, kind] = found
-    return found
 
 
 def result_dtype(operands: Iterable[tuple[dtype, int] | Number]) -> dtype:

@@ -1,4 +1,4 @@
-"""Autograd's error messages, word for word torch's, and the functions that compose them after a failure.
+"""Autograd's error messages, word for word torch's. Those about nodes of the graph are in autograd/node_errors.py.
 
 The message is torch's; what whygrad knows beyond it (the lines that saved, overwrote or freed a value) is attached as a
 note, so that `str(error)` equals torch's.
@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.dtypes import CPP_NAMES
 from whygrad.base.frames import is_internal
-
-if TYPE_CHECKING:
-    from whygrad.base.version import Version
-    from whygrad.core.node import Node
+from whygrad.base.on_demand import on_demand
+from whygrad.why import record
 
 BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -51,10 +47,6 @@ INFERENCE_INPLACE = (
 DETACHED_SAVED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
                   "please use out-of-place `.detach()` instead")
 
-_CLARIFY = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-            "both the view and the inplace either both inside the {block} block (if you don't want the inplace to be "
-            "tracked) or both outside (if you want the inplace to be tracked).")
-
 CHANGE_NON_LEAF = ("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                    "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
 CHANGE_NON_LEAF_TRUE = "you can only change requires_grad flags of leaf variables."
@@ -68,6 +60,11 @@ NON_LEAF_GRAD = (
     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
     "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.")
 
+DEEPCOPY_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001")
+
 NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
 
 
@@ -75,13 +72,8 @@ def warn_non_leaf_grad() -> None:
     warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
 
 
-def cpp_name(dtype: Any) -> str:
-    name = str(dtype).removeprefix("torch.")
-    return CPP_NAMES.get(name, name)
-
-
 def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
-    return (f"attempting to assign a gradient with dtype '{cpp_name(given)}' to a tensor with grad_dtype "
+    return (f"attempting to assign a gradient with dtype '{dtypes.c_name(given)}' to a tensor with grad_dtype "
             f"'{wanted.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
             "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.")
@@ -89,8 +81,6 @@ def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
 
 def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
     """Attach an explanation. `sites` are the source lines involved, root cause first."""
-    from whygrad.why import record
-
     error.add_note(note)
     if record.watching is not None:
         record.watching.error(error, category, note.removeprefix("why: "), sites)
@@ -98,85 +88,16 @@ def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
 
 
 def noted(error: Exception, note: str, *about: Any) -> Any:
-    """Attach the note that the function `note` of `why.error_notes` composes."""
-    from whygrad.why import error_notes
-
+    """Attach the note that the function `note` of why/error_notes.py composes; it is loaded after the first failure."""
     try:
-        category, text, sites = getattr(error_notes, note)(*about)
+        category, text, sites = on_demand.compose_note(note, *about)
     except Exception:  # a failure in the explanation must not replace the error itself
         return error
     return explained(error, category, text, *sites)
 
 
-def graph_freed(node: Node) -> Any:
+def graph_freed(node: Any) -> Any:
     return noted(RuntimeError(BACKWARD_TWICE), "graph_freed", node, getattr(node, "freed", None))
-
-
-def _below_each_other(x: Any) -> Any:
-    return x.reshape(-1, x.shape[-1])
-
-
-# (row, saved name) -> the view that torch saves where the row saves the argument itself.
-SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("linear", "weight"): lambda x: x.T, ("linear_folded", "weight"): lambda x: x.T,
-    **dict.fromkeys((("linear_folded", "x"), ("matmul_folded", "a"), ("vm", "a")), _below_each_other),
-    **dict.fromkeys((("matmul", "a"), ("matmul", "b")), lambda x: x.reshape(-1, *x.shape[-2:])),
-}
-
-
-def stale_saved(node: Node, name: str, value: Any, counter: Version, version: int, position: int | None = None) -> RuntimeError:
-    """The error for a value that was changed in place after a row had saved it."""
-    from whygrad.core.node import Node as NodeClass
-    from whygrad.core.node import row_node
-
-    row = type(node).layout.row
-    if name in row.output_names:
-        return stale_value(node, value, counter, version, node, row.output_names.index(name))
-    if (row.name, name) in SAVED_AS_VIEWS:
-        return stale_value(node, SAVED_AS_VIEWS[row.name, name](value), counter, version, "AsStrided", 0)
-    i = row.inputs.index(name) if position is None else position
-    producer, number = row_node(node.edges[i])
-    writer = getattr(counter, "writer", None)
-    rewritten = None if writer is None else writer()
-    # torch names the op that computed the tensor last: the view op applied to the written base, or the write.
-    if isinstance(producer, NodeClass) and (hasattr(producer, "steps") or (hasattr(producer, "layout")
-                                                                           and producer.layout.row.view)):
-        return stale_value(node, value, counter, version, "AsStrided", 0)
-    if rewritten is not None:
-        return stale_value(node, value, counter, version, rewritten, 0)
-    return stale_value(node, value, counter, version, producer, number)
-
-
-def stale_value(node: Node | None, value: Any, counter: Version, version: int, producer: Any, number: int) -> RuntimeError:
-    """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
-    from whygrad.core.modes import process_state
-    from whygrad.core.node import Node as NodeClass
-    from whygrad.functional.c_names import type_string
-
-    name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
-    origin = "" if name is None else f", which is output {number} of {name},"
-    # The saved value may be a copy in another dtype.
-    written_dtype = getattr(counter, "dtype", value.dtype)
-    kind = type_string(dtypes.FROM_NUMPY[written_dtype])
-    sizes = ", ".join(map(str, value.shape))
-    hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-            "changed in there or anywhere later. Good luck!" if process_state.anomaly else
-            "enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
-    error = RuntimeError(
-        f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
-        f"{origin} is at version {counter.value}; expected version {version} instead. Hint: {hint}")
-    if node is None:
-        return error
-    return noted(error, "inplace_saved", node, counter.site)  # type: ignore[no-any-return]
-
-
-def op_name(node: Node) -> str:
-    """A node's name as in torch's messages: without "Backward0"."""
-    name, backward, number = type(node).__name__.rpartition("Backward")
-    if number and not number.isdigit():  # CopyBackwards
-        return f"torch::autograd::{type(node).__name__}"
-    return name + number.lstrip("0") if backward else node.name()
 
 
 CREATE_GRAPH_CYCLE = (
@@ -227,31 +148,3 @@ def without_derivative(error: Exception) -> None:
             noted(error, "without_derivative", node)
             return
         traceback = traceback.tb_next
-
-
-_VIEW_REASONS = {
-    "multi": " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-             "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
-    "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
-              "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
-              "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
-    "no_grad": " " + _CLARIFY.format(block="no_grad"),
-    "inference": " " + _CLARIFY.format(block="inference_mode"),
-}
-
-
-def forbidden_view_write(t: Any, *, indirect: bool = False) -> Any:
-    """The error for an in-place write into a view that must not be written to, or (indirect) into the base of one."""
-    from whygrad.core.node import row_node
-
-    view = t._view
-    modified = "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
-    mode = (f"in inference mode and {modified} in normal mode." if view.creation == "inference" else
-            f"in no_grad mode and {modified} with grad mode enabled.")
-    if view.node is None:
-        start = f"A view was created {mode}"
-    else:
-        node, number = row_node(view.node)
-        start = f"Output {number} of {op_name(node)} is a view"
-        start += f" of a view which was created {mode}" if view.creation in ("no_grad", "inference") else f" and {modified}."
-    return noted(RuntimeError(start + _VIEW_REASONS[view.creation]), "forbidden_view", t)

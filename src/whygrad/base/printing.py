@@ -93,8 +93,9 @@ def format_tensor(
     suffixes: Sequence[str] = (),
     prefix: str = "tensor(",
     indent: int = 0,
+    contents: str | None = None,
 ) -> str:
-    """The repr of a tensor that holds `array`.
+    """The repr of a tensor that holds `array`; `contents` is printed in place of its values.
 
     `dtype_name` is the tensor's dtype ("bfloat16"), which the array's own may only approximate. It is printed
     unless it is one of `default_dtype_names` (the default floating, complex and integer dtype, in this order)
@@ -119,7 +120,7 @@ def format_tensor(
             notes.append(dtype)
 
     column = indent + len(prefix.rpartition("\n")[2])
-    body = _body(array, column, options)
+    body = _body(array, column, options) if contents is None else contents
     return prefix + _append(body, [*notes, *suffixes], column, options) + ")"
 
 

@@ -46,6 +46,31 @@ _SPLIT = {
 # Functions of torch.nn.functional that torch has in C++.
 _COMPILED = frozenset({"avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot",
                        "scaled_dot_product_attention", "softplus", "softshrink"})
+# Those that are functions of the torch namespace in C++.
+_COMPILED_IN_TORCH = frozenset({
+    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "logsigmoid", "pixel_shuffle", "pixel_unshuffle", "rrelu_"})
+# Functions of torch, and methods of Tensor, that torch has in Python: the functions are those of torch.functional.
+_IN_PYTHON = {
+    "torch": frozenset({
+        "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul",
+        "einsum", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot", "unique",
+        "unique_consecutive", "unravel_index"}),
+    "Tensor": frozenset({
+        "__array__", "__contains__", "__deepcopy__", "__dlpack__", "__dlpack_device__", "__floordiv__", "__format__", "__ipow__",
+        "__len__", "__pow__", "__reduce_ex__", "__repr__", "__reversed__", "__rfloordiv__", "__rlshift__", "__rmatmul__",
+        "__rmod__", "__rpow__", "__rrshift__", "__rsub__", "__rtruediv__", "backward", "dim_order", "is_shared", "istft", "lu",
+        "norm", "register_hook", "register_post_accumulate_grad_hook", "share_memory_", "split", "stft", "storage", "unflatten",
+        "unique", "unique_consecutive"}),
+}
+
+
+def is_in_python(public_name: str) -> bool:
+    """Whether torch implements "torch.split", "Tensor.split" or "torch.nn.functional.relu" in Python."""
+    space, _, name = public_name.rpartition(".")
+    if space == "torch.nn.functional":
+        return name not in _COMPILED and name not in _COMPILED_IN_TORCH
+    return name in _IN_PYTHON.get(space, ())
 
 
 def torch_home(named: Any) -> str | None:

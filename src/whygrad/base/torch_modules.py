@@ -22,7 +22,7 @@ HOMES = {
     "torch._C._functions": "whygrad.compat._C._functions",
     "torch._C._nn": "whygrad.compat._C._nn",
     "torch._tensor": "whygrad.core.tensor",
-    "torch._vmap_internals": "whygrad.func.legacy",
+    "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
     "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.compiler": "whygrad.compat.compiler",
@@ -54,7 +54,8 @@ HOMES = {
 }
 
 # Parts of the engine: torch has no modules of these names.
-_OUR_OWN = frozenset(f"torch.{name}" for name in ("alias", "base", "cli", "compat", "core", "io", "kernels", "why"))
+_OUR_OWN = frozenset(f"torch.{name}" for name in (
+    "alias", "base", "cli", "compat", "core", "io", "kernels", "on_demand", "why"))
 
 
 def home_of(name: str) -> str | None:

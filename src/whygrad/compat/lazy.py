@@ -22,7 +22,7 @@ _NAMES = {
     **dict.fromkeys(("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "conv1d", "conv2d",
                      "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d",
                      "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
-    **dict.fromkeys(("bilinear", "hardshrink", "prelu", "rms_norm", "rrelu_"), "nn.functional"),
+    **dict.fromkeys(("bilinear", "rms_norm", "rrelu_"), "nn.functional"),
     **dict.fromkeys(("adaptive_max_pool1d", "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits",
                      "cosine_embedding_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout",
                      "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "grid_sampler", "grid_sampler_2d",

@@ -5,7 +5,7 @@ While no mode is active nothing of this is in the way: ops look at `process_stat
 logs of `checkpoint(debug=True)`.
 
 A *level* is one running transform of this thread. It holds tensors: a `DualLevel` (autograd/dual.py) those that have a tangent
-of its own, a `BatchLevel` (func/batched.py) those that stand for a batch. A row is the business of the innermost level that
+of its own, a `BatchLevel` (autograd/batched.py) those that stand for a batch. A row is the business of the innermost level that
 holds one of its arguments. That level does its part by applying rows to what lies below, and meanwhile takes itself and the
 levels inside it away from `grad_state.levels`: so each level sees only those outside of it, and nesting comes by itself. What no
 level holds is recorded as usual. Reverse mode needs no level: the graph lies below all of them.
@@ -62,6 +62,9 @@ def tell(name: str, inputs: tuple[Any, ...], run: Callable[..., Any], *args: Any
 
 class Level:
     """One running transform."""
+
+    # Whether it is a vmap.
+    is_batch = False
 
     def holds(self, t: Tensor) -> bool:
         """Whether this tensor is more than a plain one to this transform."""

@@ -452,7 +452,7 @@ def changed(node: Node, k: int, value: Any, counter: Any, version: int) -> Any:
     """The `k`-th saved value, whose version is not what it was: an error, unless its tensor was only given other `.data`."""
     name = type(node).layout.saved[k]
     if int(counter.value) != int(version):
-        raise errors.stale_saved(node, name, value, counter, version)
+        raise registered.errors.stale_saved(node, name, value, counter, version)
     if name in type(node).layout.row.output_names or not isinstance(counter.value, Swapped):
         return value
     return counter.value.newest(value)
@@ -481,7 +481,7 @@ def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: li
     """Raise if one of the arguments of a row with any number of them was changed since it was saved."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
         if counter.value != version and int(counter.value) != int(version):
-            raise errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+            raise registered.errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
 
 
 SCOPE: dict[str, Any] = {

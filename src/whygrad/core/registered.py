@@ -10,6 +10,8 @@ class Registered:
 
     # Calls hooks: on_leaf, on_output, before_node, after_node; pass_by, check_detached.
     hooks: Any
+    # Errors about nodes: stale_saved, forbidden_view_write.
+    errors: Any
     # The end of the walk: finish_leaf.
     accumulation: Any
     # Backwards inside backwards: in_a_new_thread.

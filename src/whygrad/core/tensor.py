@@ -180,7 +180,7 @@ def grad_fn(t: Tensor) -> Any:
     version = t._version_counter.value
     if view.version != version and int(view.version) != int(version):
         if view.creation:
-            raise errors.forbidden_view_write(t, indirect=True)
+            raise registered.errors.forbidden_view_write(t, indirect=True)
         if base._meta is not None and base._meta.turns:
             view.turn_back(base._meta.turns)
         old, view.node = view.node, registered.views.history_of_view(view)

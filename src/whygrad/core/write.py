@@ -168,7 +168,7 @@ def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
     view = target._view
     if view is not None:
         if view.creation:
-            raise errors.forbidden_view_write(target)
+            raise registered.errors.forbidden_view_write(target)
         if target.requires_grad and grad_fn(view.base) is None:
             raise errors.leaf_inplace(target, view=True)
     if target.requires_grad and grad_fn(target) is None:

@@ -1,8 +1,8 @@
 """torch.func: function transforms. vmap and derivatives in forward and reverse mode, which nest freely.
 
-Reading order: core/door.py (what a running transform is), batched.py and batching/ (vmap), autograd/dual.py and
-autograd/push_forward.py (forward mode), pull_back.py (reverse mode below both), then the public functions: vmap.py,
-reverse.py, forward.py, modules.py.
+Reading order: core/door.py (what a running transform is); in autograd, batched.py and batching/ (vmap), dual.py and
+push_forward.py (forward mode), pull_back.py (reverse mode below both); then the public functions here: vmap.py, reverse.py,
+forward.py, modules.py.
 """
 
 from whygrad.func.forward import hessian, jacfwd, jvp, linearize

@@ -11,20 +11,22 @@ import functools
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from whygrad.autograd.batched import BatchedTensor, BatchLevel
 from whygrad.base.frames import is_internal
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, grad_fn
-from whygrad.func.batched import BatchedTensor, BatchLevel
-from whygrad.func.transforming import Derivative
 from whygrad.ops import TABLE
+
+if TYPE_CHECKING:
+    from whygrad.func.transforming import Derivative
 
 _NAMES = {"add_scaled": "add", "sub_scaled": "sub", "copy": "copy_", "assign": "copy_"}
 
 
-def refuse_captured(row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-    derivative: Derivative = grad_state.derivatives[-1]
+def refuse_captured(derivative: Derivative, row_name: str, target: Tensor, inputs: tuple[Any, ...],
+                    statics: dict[str, Any]) -> None:
     for level in grad_state.levels[derivative.depth:]:
         if isinstance(level, BatchLevel) and not level.holds(target) and any(level.opened(inputs)[1]):
             return  # the inner vmap raises its own error

@@ -11,6 +11,7 @@ import numpy as np
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.forward_ad import _set_fwd_grad_enabled, attach_tangent
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.pull_back import pull_back, variable
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import entered
@@ -25,7 +26,6 @@ from whygrad.func.arguments import (
     split_aux,
     wrapped_argnums,
 )
-from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.reverse import _run_for_vjp, bases, jacrev
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap

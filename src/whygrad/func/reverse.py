@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import BatchedTensor, batched
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.pull_back import pull_back, to_inside, variable
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
@@ -27,8 +29,6 @@ from whygrad.func.arguments import (
     split_aux,
     wrapped_argnums,
 )
-from whygrad.func.batched import BatchedTensor, batched
-from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import vmap
 
@@ -128,11 +128,6 @@ class _Run:
         records = grad_state.grad if create_graph is None else create_graph
         records = records and (self.leads_beyond or any(g.requires_grad for g in flat))
         return tree_unflatten(self.gradients(flat, records, retain_graph), self.spec)
-
-
-def to_inside(g: Tensor) -> Tensor:
-    """Convert between torch's convention for complex gradients and that of the graph, which is conjugated."""
-    return xp.conj(g) if g._array.dtype.kind == "c" else g  # type: ignore[no-any-return]
 
 
 def leads_beyond(outputs: Iterable[Any], variables: list[Tensor]) -> bool:

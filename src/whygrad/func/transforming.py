@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from whygrad.autograd.transform_printing import shown
 from whygrad.base.frames import is_internal
 from whygrad.base.pytree import tree_flatten
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
+from whygrad.func.captured import refuse_captured
 
 
 class Derivative:
@@ -25,7 +27,7 @@ class Derivative:
         # Version counters, by id, of the tensors that may be written to: arguments and new tensors (see captured.py).
         tensors = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor)]
         self.own = {id(x._version_counter): x._version_counter for x in tensors}
-        # Ids of the arguments, for repr (see printing.py).
+        # Ids of the arguments, for repr (see autograd/transform_printing.py).
         self.given = {id(x) for x in tensors}
         # The number of levels outside of this derivative.
         self.depth = len(grad_state.levels)
@@ -36,12 +38,10 @@ class Derivative:
         while self.caller is not None and is_internal(self.caller):
             self.caller = self.caller.f_back
 
-
-    def before_write(self, row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-        """Called before the differentiated function writes into a tensor; raises if the tensor is captured."""
-        from whygrad.func.captured import refuse_captured  # it needs this class
-
-        refuse_captured(row_name, target, inputs, statics)
+    # Called before the differentiated function writes into a tensor; raises if the tensor is captured.
+    before_write = refuse_captured
+    # The repr of a tensor inside.
+    shown = staticmethod(shown)
 
 
 @contextmanager

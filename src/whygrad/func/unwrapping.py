@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.autograd.batched import BatchedTensor
 from whygrad.core.tensor import Tensor
-from whygrad.func.batched import BatchedTensor
 from whygrad.func.transforming import transforming
 
 

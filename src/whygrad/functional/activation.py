@@ -13,11 +13,11 @@ from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOAT32, FLOATS, REALS, Function, Takes, as_given, unary
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import as_number
-from whygrad.functional.run import FUNCTIONS, nn_function, public, with_out
+from whygrad.functional.run import FUNCTIONS, nn_function, public, run, with_out
 from whygrad.ops.table import TABLE
 
-__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu",
-           "leaky_relu_", "logsigmoid", "mish", "relu", "relu6", "relu_", "selu", "selu_", "silu", "softplus", "softsign",
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu",
+           "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "selu", "selu_", "silu", "softplus", "softsign",
            "tanhshrink", "threshold", "threshold_"]
 
 NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
@@ -77,6 +77,7 @@ ELU = Takes(FLOATS, "elu_cpu")
 SOFTPLUS = Takes(FLOATS, "softplus_cpu")
 LOG_SIGMOID = Takes(FLOATS, "log_sigmoid_cpu")
 GELU = Takes(FLOATS, "GeluKernelImpl")
+HARDSHRINK = Takes(FLOATS, "hardshrink_cpu")
 THRESHOLD = Takes(REALS, "threshold_cpu")
 
 
@@ -203,6 +204,40 @@ def logsigmoid(input: Any, *, out: Any = None) -> Any:
     """log(sigmoid(x))."""
     LOG_SIGMOID.check_tensor("log_sigmoid", input)
     return with_out("log_sigmoid", apply(TABLE["log_sigmoid"], input), out, input)
+
+
+@public()
+def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
+    """x outside [-lambd, lambd], 0 inside."""
+    HARDSHRINK.check_tensor("hardshrink", input)
+    lambd = read_number("hardshrink", "lambd", 2, lambd)
+    check_range(lambd, dtypes.float32)
+    return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
+
+
+@public(autocast="lower")
+def prelu(input: Any, weight: Any) -> Any:
+    """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
+    read_tensor("prelu", input)
+    if input.dtype is not read_tensor("prelu", weight, "weight", 2).dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
+                           f"{weight.dtype.scalar_name}")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    count = weight._array.size
+    if count != 1:
+        if not input.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{count} and channel size = {channels}.")
+    if weight.ndim and input.ndim != 1:
+        shape = [1] * input.ndim
+        if input.ndim > 1:
+            shape[1] = count
+        weight = weight.view(shape)
+    return run("prelu", input, weight)
 
 
 @nn_function()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace
 from whygrad.functional.arguments import read_number, read_tensor
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, check_mv, check_vectors, not_on_cpu, refuse_bool
 from whygrad.functional.old_order import in_old_order

@@ -202,6 +202,13 @@ def read_tensor(function: str, value: Any, argument: str = "input", position: in
     return value
 
 
+def check_tensors(function: str, /, **tensors: Any) -> None:
+    """Check that the first arguments of a function, given here by their names, are tensors."""
+    for position, (argument, value) in enumerate(tensors.items(), 1):
+        if not isinstance(value, Tensor):
+            raise wrong_type(function, argument, position, "Tensor", value)
+
+
 def read_each(tensors: Any, argument: int = 0, function: str = "") -> list[Tensor]:
     """All of them tensors, or torch's error, which counts the arguments from 0, without the tensor that a method belongs to."""
     for i, x in enumerate(tensors):

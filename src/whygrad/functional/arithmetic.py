@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply, compiled, tracked_nodes
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
-from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
-from whygrad.functional.c_names import c_name
+from whygrad.functional.arguments import (
+    check_int,
+    check_range,
+    check_tensors,
+    invalid_combination,
+    read_number,
+    wrong_type,
+)
 from whygrad.functional.dispatch import (
     ANYTHING,
     FLOATS,
@@ -379,9 +386,7 @@ def _addc(name: str) -> None:
     """`addcmul` and `addcdiv`: input + value * (tensor1 and tensor2 combined)."""
 
     def check(caller: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
-        read_tensor(caller, input)
-        read_tensor(caller, tensor1, "tensor1", 2)
-        read_tensor(caller, tensor2, "tensor2", 3)
+        check_tensors(caller, input=input, tensor1=tensor1, tensor2=tensor2)
         if name == "addcdiv" and tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
             raise RuntimeError(INTEGER_ADDCDIV)
         return as_number(read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2), name)

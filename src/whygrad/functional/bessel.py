@@ -23,9 +23,7 @@ def _check(takes: Takes, dtype: Any) -> None:
 
 
 def _named(function: Callable[..., Any], name: str) -> None:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name} of each element."
-    SPECIAL[name] = special_function()(function)
+    SPECIAL[name] = special_function(name=name, doc=f"{name} of each element.")(function)
 
 
 def _function(name: str) -> None:

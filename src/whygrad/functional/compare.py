@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 from whygrad.base import dtypes, errors
+from whygrad.base.dtypes import c_name
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
 from whygrad.functional.inplace import write, writer
 from whygrad.functional.promotion import cast, promote, result_dtype
@@ -77,8 +77,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         raise invalid_combination("where", condition, input, other)
     if input is None and other is None:
         if grad_state.levels and is_batched(condition):
-            from whygrad.func.batching.families import dynamic_shape
-            raise dynamic_shape("where")
+            raise condition._level.dynamic_shape("where")  # type: ignore[attr-defined]
         return FUNCTIONS["nonzero"](condition, as_tuple=True)
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:

@@ -15,6 +15,7 @@ import numpy as np
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
+from whygrad.functional.overriding import as_instance, rebuild
 
 
 class Turned(Tensor):
@@ -49,8 +50,7 @@ class Turned(Tensor):
 
     @property  # type: ignore[misc]
     def data(self) -> Tensor:
-        result = wrap(self._memory)
-        result.__class__ = type(self)
+        result: Tensor = as_instance(type(self), wrap(self._memory))
         result._cause = cut(self, "detach", ".data")
         return result
 
@@ -69,15 +69,12 @@ class Turned(Tensor):
         raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{way}().numpy() instead.")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from whygrad.functional.protocol import rebuild
-
         return rebuild, (type(self), self._memory, self.requires_grad, self.__dict__)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) not in memo:
             if not self.is_leaf:
-                from whygrad.functional.protocol import DEEPCOPY_NON_LEAF
-                raise errors.noted(RuntimeError(DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
+                raise errors.noted(RuntimeError(errors.DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
             memo[id(self)] = wrap(np.array(self._array)).requires_grad_(self.requires_grad)  # type: ignore[attr-defined]
         return memo[id(self)]  # type: ignore[no-any-return]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from whygrad.backends import numpy_counting
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional import return_types
 from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_int, read_number, read_tensor
-from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import made_under_transforms, public, with_out

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import get_default_dtype
+from whygrad.core.modes import grad_state, refresh
 from whygrad.core.record import apply
-from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
+from whygrad.functional.arguments import check_tensors, read_flag, read_float, read_int
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
 
 
+def _clamp_unrecorded(length: Any, eps: float) -> None:
+    """In place, as under no_grad: the gradient is that of the unclamped length."""
+    before, grad_state.grad = grad_state.grad, False
+    refresh()
+    try:
+        length.clamp_(min=eps)
+    finally:
+        grad_state.grad = before
+        refresh()
+
+
 @public(method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between `x1` and `x2` along `dim`."""
-    read_tensor("cosine_similarity", x1, "x1")
-    read_tensor("cosine_similarity", x2, "x2", 2)
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
     dim = read_int("cosine_similarity", "dim", 3, dim)
     eps = read_float("cosine_similarity", "eps", 4, eps)
     dtype = result_dtype(x1, x2)
@@ -33,8 +43,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     units = []
     for x in (x1, x2):
         length = apply(TABLE["vector_norm"], x, ord=2, axis=axis, keepdims=True).clone()
-        with no_grad():
-            length.clamp_(min=eps)
+        _clamp_unrecorded(length, eps)
         units.append(x / length)
     return (units[0] * units[1]).sum(dim)
 
@@ -42,8 +51,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 @public(method=False)
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of the difference along the last dim; `eps` is added to the difference."""
-    read_tensor("pairwise_distance", x1, "x1")
-    read_tensor("pairwise_distance", x2, "x2", 2)
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
     p, eps = read_float("pairwise_distance", "p", 3, p), read_float("pairwise_distance", "eps", 4, eps)
     read_flag("pairwise_distance", "keepdim", 5, keepdim)
     difference = x1 - x2

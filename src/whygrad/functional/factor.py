@@ -8,7 +8,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
-from whygrad.functional.arguments import read_tensor
+from whygrad.functional.arguments import check_tensors, read_tensor
 from whygrad.functional.fresh import in_usual_order, warn_once
 from whygrad.functional.matrices import (
     LinAlgError,
@@ -21,8 +21,8 @@ from whygrad.functional.matrices import (
     not_square,
     read_matrices,
     transposed,
-    with_outs,
 )
+from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, with_out
 from whygrad.ops.table import TABLE
@@ -107,8 +107,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
                      out: Any = None) -> Tensor:
     """X with input @ X = B, or X @ input = B if not `left`; `input` is triangular, its other half is not read."""
     name = "linalg.solve_triangular"
-    read_tensor("linalg_solve_triangular", input)
-    read_tensor("linalg_solve_triangular", B, "B", 2)
+    check_tensors("linalg_solve_triangular", input=input, B=B)
     check_matrices(input, name)
     check_matrices(B, name, square=False, letter="B")
     check_equation(name, input, B._array.shape, left)
@@ -188,8 +187,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *,
               out: Any = None) -> Any:
     """P, L and U out of what `linalg.lu_factor` gives."""
-    read_tensor("lu_unpack", LU_data, "LU_data")
-    read_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
+    check_tensors("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
     if LU_data._array.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
                            f"{list(LU_data._array.shape)} instead")
@@ -319,8 +317,7 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
-    read_tensor(function, input)
-    read_tensor(function, tau, "tau", 2)
+    check_tensors(function, input=input, tau=tau)
     shape, count = input._array.shape, tau._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")

@@ -11,6 +11,7 @@ from typing import Any
 
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import wrong_type
+from whygrad.functional.reduction import vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops import TABLE
 
@@ -70,8 +71,6 @@ def _pow(self: Any, exponent: Any) -> Any:
 
 
 def _norm(self: Any, ord: float = 2, dtype: Any = None) -> Any:
-    from whygrad.linalg import vector_norm
-
     return _over_lists("_foreach_norm", lambda x: vector_norm(x, ord, dtype=dtype))(self)
 
 

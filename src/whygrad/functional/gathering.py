@@ -10,18 +10,20 @@ import numpy as np
 
 from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.base.dtypes import c_name
+from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import (
     check_range,
+    check_tensors,
     invalid_combination,
     is_integer,
     read_each,
     read_tensor,
     wrong_type,
 )
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import named_axis
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import (
@@ -111,9 +113,7 @@ def gather(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..., spa
         dim = named_axis("gather", axis if dim is ... else dim, index)
     places, axis = _element_index("gather", input, dim, index)
     if sparse_grad and input.requires_grad and input._array.ndim:
-        from whygrad.sparse.gathered import gather as with_sparse_gradient
-
-        return with_sparse_gradient(input, places, axis=axis)  # type: ignore[no-any-return]
+        return on_demand.load_sparse().gathered.gather(input, places, axis=axis)  # type: ignore[no-any-return]
     result = rows.gather(input, places, axis=axis)
     return with_disjoint_out("gather", result, out, input, index)
 
@@ -420,8 +420,7 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
 @public()
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
     """The elements where the mask is true, as a vector."""
-    read_tensor("masked_select", input)
-    read_tensor("masked_select", mask, "mask", 2)
+    check_tensors("masked_select", input=input, mask=mask)
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(mask._array.shape, input._array.shape)
@@ -432,8 +431,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
 @public()
 def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
     """Elements of the flattened tensor, in the shape of the index."""
-    read_tensor("take", input)
-    read_tensor("take", index, "index", 2)
+    check_tensors("take", input=input, index=index)
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     n = input._array.size

@@ -7,6 +7,7 @@ from typing import Any
 
 from whygrad.base import errors
 from whygrad.base.version import InferenceVersion
+from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace, rebase
@@ -25,12 +26,9 @@ _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBa
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Let the tensor itself turn into `result`, a view of it."""
     if process_state.derivatives and grad_state.derivatives and result._view is not None:
-        from whygrad.func.captured import refuse_captured
-        refuse_captured(result._view.steps[-1][0].name, self, (), {})
-    if process_state.any_mode_active and grad_state.levels:
-        from whygrad.func.batched import become_view
-        if become_view(self, result):
-            return self
+        grad_state.derivatives[-1].before_write(result._view.steps[-1][0].name, self, (), {})
+    if process_state.any_mode_active and grad_state.levels and _become_under_levels(self, result):
+        return self
     self._memory = result._memory
     made, ours = result._view, self._view
     node = None if made is None else made.node
@@ -53,6 +51,17 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
     if node is not None:
         rebase(self, node)
     return self
+
+
+def _become_under_levels(self: Any, result: Any) -> bool:
+    """Replace what levels know of the tensor by what they know of its view; True if nothing else is to be done."""
+    if result._meta is not None and result._meta.tangents:
+        for level, tangent in result._meta.tangents.items():
+            level.attach(self, tangent)
+    if not is_batched(self) or not is_batched(result):
+        return False
+    self._array, self._whole = result._array, result._whole
+    return True
 
 
 def _back(step: Any, shape: tuple[int, ...]) -> Any:

@@ -291,9 +291,7 @@ def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
                                f"{n} is not divisible by the split_size {indices_or_sections}!")
         return tensor_split(input, indices_or_sections, axis)
 
-    pieces.__name__ = pieces.__qualname__ = name
-    pieces.__doc__ = f"tensor_split along the dim that {name} is named after."
-    public()(pieces)
+    public(name=name, doc=f"tensor_split along the dim that {name} is named after.")(pieces)
 
 
 _splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)

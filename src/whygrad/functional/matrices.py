@@ -10,7 +10,7 @@ from whygrad.backends import numpy_factor
 from whygrad.backends.numpy_factor import LinAlgError
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.run import rows, with_out
+from whygrad.functional.run import rows
 
 
 def read_matrices(function: str, x: Any, argument: str = "A", *, name: str, square: bool = True, kernel: str = "",
@@ -79,15 +79,6 @@ def is_vector(a: Tensor, b: Tensor) -> bool:
 def check_info(name: str, info: Tensor, reason: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise for the first matrix whose number is not zero; `reason` may tell the number, as {0}."""
     numpy_factor.check_info(name, info._numbers, reason, error)
-
-
-def with_outs(name: str, results: Any, out: Any, *inputs: Any) -> Any:
-    """As `with_out`, for a tuple of results (a named one, or a plain one)."""
-    if out is None:
-        return results
-    kind = type(results)
-    written = [with_out(name, result, target, *inputs) for result, target in zip(results, out, strict=True)]
-    return kind(written) if kind is tuple else kind(*written)
 
 
 def transposed(x: Tensor) -> Tensor:

@@ -15,8 +15,11 @@ from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
-from whygrad.functional.run import public, register, rows
+from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
+
+# Shape, strides and offset, counted in elements.
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 @public()
@@ -101,8 +104,12 @@ def dim(self: Any) -> int:
     return int(self._array.ndim)
 
 
-register("nelement", numel, function=False)
-register("ndimension", dim, function=False)
+def ndimension(self: Any) -> int:
+    return self.dim()  # type: ignore[no-any-return]
+
+
+METHODS["nelement"] = METHODS["numel"]
+METHODS["ndimension"] = ndimension
 
 
 @public(function=False)
@@ -146,12 +153,30 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
                            x_geometry=(array.shape, element_strides(array), here))
 
 
-def check_within_element(element: Tensor, geometry: Any) -> None:
+def check_within_element(element: Any, geometry: Geometry) -> None:
     """Under vmap: refuse what would reach into other elements of the batch."""
-    from whygrad.func.batching.layout import refuse_beyond
-
     array = element._array
-    refuse_beyond(element, geometry, (array.shape, element_strides(array), storage(array)[1] // array.itemsize))
+    own = array.shape, element_strides(array), storage(array)[1] // array.itemsize
+    shape, strides, offset = geometry
+    if len(shape) != len(strides):
+        raise RuntimeError("Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
+                           f"{list(shape)} and stride {list(strides)}")
+    if 0 in shape or (0 not in own[0] and own[2] <= offset and end_of(geometry) <= end_of(own)):
+        return
+    call = f"result = tensor.as_strided({list(shape)}, {list(strides)}, {offset})"
+    text = (f"{call} can access memory outside of `tensor`. `result` can access some memory in range [{offset}, "
+            f"{end_of(geometry)}], but `tensor` can only access some memory in range [{own[2]}, {end_of(own)}]. This is not "
+            "supported inside of vmap, please try to rewrite the `as_strided` call as a sequence of PyTorch view operations")
+    if element._level.randomness == "refused":  # torch._vmap_internals, where some spaces are missing
+        text = text.replace(call + " ", call.replace("], ", "],")).replace("some memory", "somememory", 1).replace(
+            "try to rewrite", "try torewrite")
+    raise RuntimeError(text)
+
+
+def end_of(geometry: Geometry) -> int:
+    """The position in memory behind the last element."""
+    shape, strides, offset = geometry
+    return offset + sum([(n - 1) * step for n, step in zip(shape, strides, strict=True) if n]) + 1
 
 
 def element_strides(array: Any) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.base.on_demand import on_demand
 from whygrad.core.tensor import Tensor
 from whygrad.functional.operators import OPERATORS
 from whygrad.functional.run import METHODS, register
@@ -11,12 +12,11 @@ from whygrad.functional.run import METHODS, register
 
 def why(self: Tensor, *, loss: Tensor | None = None) -> Any:
     """Explain this tensor's gradient: why it is there or not, which line is the cause, and what to do."""
-    from whygrad.why.explain import explain
-
-    return explain(self, loss=loss)
+    return on_demand.explain(self, loss=loss)
 
 
 register("why", why, function=False)
+
 
 def install() -> None:
     for name, function in OPERATORS.items():

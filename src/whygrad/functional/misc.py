@@ -12,7 +12,15 @@ from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import return_types, writes
-from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
+from whygrad.functional.arguments import (
+    check_tensors,
+    invalid_combination,
+    is_number,
+    read_int,
+    read_number,
+    read_sizes,
+    read_tensor,
+)
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
 from whygrad.functional.overriding import as_instance
@@ -28,14 +36,12 @@ from whygrad.ops.table import TABLE
 @made_under_transforms("refused")
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and elements."""
-    read_tensor("equal", input)
-    read_tensor("equal", other, "other", 2)
+    check_tensors("equal", input=input, other=other)
     return bool(np.array_equal(input._array, other._array))
 
 
 def _check_tolerances(input: Any, other: Any, rtol: float, atol: float, name: str) -> None:
-    read_tensor(name, input)
-    read_tensor(name, other, "other", 2)
+    check_tensors(name, input=input, other=other)
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     for argument, value in (("rtol", rtol), ("atol", atol)):
@@ -83,8 +89,7 @@ binary("nextafter", numbers="none", overloaded=False, takes=Takes(FLOATS, "nexta
 
 
 def _check_heaviside(name: str, input: Any, values: Any) -> None:
-    read_tensor(name, input)
-    read_tensor(name, values, "values", 2)
+    check_tensors(name, input=input, values=values)
     if "c" in (input._array.dtype.kind, values._array.dtype.kind):
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input._array.dtype != values._array.dtype:
@@ -113,8 +118,7 @@ def _refuse_exponent(input: Tensor, other: Tensor) -> None:
 @public()
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * 2**other."""
-    read_tensor("ldexp", input)
-    read_tensor("ldexp", other, "other", 2)
+    check_tensors("ldexp", input=input, other=other)
     _refuse_exponent(input, other)
     dtype = default_float(result_dtype(input, other))
     return with_out("ldexp", apply(TABLE["ldexp"], *promote("ldexp", input, other, dtype=dtype)), out, input, other)
@@ -123,8 +127,7 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 @public()
 def ldexp_(input: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
-    read_tensor("ldexp_", input)
-    read_tensor("ldexp_", other, "other", 2)
+    check_tensors("ldexp_", input=input, other=other)
     _refuse_exponent(input, other)
     if input.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {input.dtype.scalar_name}")
@@ -236,9 +239,7 @@ def _from_python(name: str) -> Callable[..., Tensor]:
         self._array[...] = vectorised(self._array, *[t._array for t in others])  # torch counts no version
         return self  # type: ignore[no-any-return]
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = "Every element replaced by what a Python function makes of it."
-    return public(function=False)(method)
+    return public(function=False, name=name, doc="Every element replaced by what a Python function makes of it.")(method)
 
 
 for _name in ("apply_", "map_", "map2_"):
@@ -259,9 +260,7 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
             return tuple([piece.clone() for piece in result])
         return with_out(name, result.clone(), out, input)
 
-    copy.__name__ = copy.__qualname__ = name
-    copy.__doc__ = f"`{name.removesuffix('_copy')}` as a copy."
-    return public(method=name == "narrow_copy")(copy)
+    return public(method=name == "narrow_copy", name=name, doc=f"`{name.removesuffix('_copy')}` as a copy.")(copy)
 
 
 for _name in ("as_strided", "diagonal", "expand", "permute", "select", "split", "split_with_sizes",
@@ -346,22 +345,6 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dims from the one with the largest step in memory to the one with the smallest."""
     strides = read_tensor("dim_order", self)._array.strides
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
-
-
-def _from_nn(name: str) -> None:
-    """A method that is a function of torch.nn.functional."""
-    def method(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        from whygrad.nn import functional
-
-        return getattr(functional, name)(self, *args, **kwargs)  # type: ignore[no-any-return]
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`nn.functional.{name}`."
-    public(function=False)(method)
-
-
-for _name in ("hardshrink", "prelu"):
-    _from_nn(_name)
 
 
 class _Absent:

@@ -9,6 +9,7 @@ from whygrad.base.door import SPECS, Spec, dispatch
 from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional.dispatch import FLOAT32, Function, as_operand
+from whygrad.functional.overriding import is_overriding, is_plain_call
 from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops.table import TABLE
 
@@ -29,7 +30,9 @@ def _not_a_tensor(name: str, self: Any) -> Exception:
 
 
 def _handled(spec: Spec, self: Any, other: Any, operand: type = object) -> Any:
-    """An operator at whose door somebody stands, or whose operand is of a foreign class."""
+    """An operator with handlers, or with an operand of a foreign class."""
+    if spec.name == "Tensor.__eq__" and not isinstance(other, Tensor) and is_overriding(type(other)):
+        spec = SPECS["Tensor.eq"]  # as torch calls it for a foreign operand
     if spec.handlers:
         try:
             return dispatch(spec, (self, other), {})
@@ -89,7 +92,7 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
             dtype = self._array.dtype
         except AttributeError:
             raise _not_a_tensor(name, self) from None
-        if spec.handlers:
+        if spec.handlers and not is_plain_call(spec, self, other):
             return _handled(spec, self, other)
         if isinstance(other, Tensor):
             if other._array.dtype is dtype and (dtype is FLOAT32 or dtype.kind in ready):

@@ -1,11 +1,13 @@
-"""`__torch_function__`: classes and modes that take over calls of torch's functions, methods and properties.
+"""`__torch_function__`: classes and modes that override torch's functions, methods and properties.
 
-A handler at the function door. It stands there from the moment when somebody could take over: an instance of a subclass of Tensor
-was made, an argument of a foreign class was met, or while a mode is entered.
+A handler of the function door. It is installed once something can override: when an instance of a subclass of Tensor is made,
+when an argument of a foreign class is met, and while a mode is entered.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import threading
 import warnings
@@ -14,20 +16,24 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from whygrad.base import door
-from whygrad.base.door import Instead, Next, Spec
+from whygrad.base.door import Instead, Next, Spec, enter
 from whygrad.base.errors import user_stacklevel
 from whygrad.base.frames import is_internal, is_internal_name
+from whygrad.base.torch_homes import is_in_python
 from whygrad.core.tensor import Tensor
+from whygrad.functional.fresh import fresh
 
 
 class State(threading.local):
-    """Of one thread."""
+    """The modes and switches of one thread."""
 
     def __init__(self) -> None:
-        # The modes entered, innermost last. One that is being asked is not among them.
+        # The entered modes, innermost last. While a mode is being called, it is not among them.
         self.modes: list[Any] = []
-        # Whether subclasses, or subclasses and modes, are not asked.
+        # Whether subclasses, or subclasses and modes, are not called.
         self.subclasses_off = self.all_off = False
         # The next call goes to the implementation (see `redispatch_function`).
         self.skips_one = False
@@ -37,7 +43,7 @@ state = State()
 
 
 class _Disabled:
-    """The `__torch_function__` of a class that never takes over, such as Parameter."""
+    """The `__torch_function__` of a class that never overrides, such as Parameter."""
 
     def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         with DisableTorchFunctionSubclass():
@@ -49,12 +55,12 @@ class _Disabled:
 
 disabled_torch_function_impl = _Disabled()
 _kinds: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
-# The frequent ones among those that never take over.
+# Frequent classes that never override.
 _PLAIN: frozenset[type] = frozenset({Tensor, int, float, bool, str, slice, type(None)})
 
 
-def takes_over(kind: type) -> bool:
-    """Whether instances of a class are asked. Our own kinds of tensors are not, nor PyTorch's: they are data here."""
+def is_overriding(kind: type) -> bool:
+    """Whether a class overrides. Our own subclasses of Tensor do not, nor do PyTorch's tensors, which are data here."""
     found = _kinds.get(kind)
     if found is None:
         method = getattr(kind, "__torch_function__", None)
@@ -65,16 +71,16 @@ def takes_over(kind: type) -> bool:
 
 
 def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
-    """One argument of each class that takes over, in torch's order: from left to right, but subclasses first.
+    """One argument of each class that overrides, in torch's order: from left to right, but subclasses first.
 
-    Where torch asks in Python (`plain`), tensors themselves are among them.
+    Where torch checks in Python (`plain`), Tensor itself is among these classes.
     """
     found: list[Any] = []
     for x in values:
         kind = type(x)
         if kind in _PLAIN and not plain:
             continue
-        if (not plain if kind is Tensor else not takes_over(kind)) or any(type(known) is kind for known in found):
+        if (not plain if kind is Tensor else not is_overriding(kind)) or any(type(known) is kind for known in found):
             continue
         place = next((i for i, known in enumerate(found) if issubclass(kind, type(known))), len(found))
         found.insert(place, x)
@@ -89,14 +95,18 @@ def _each(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any]:
     return [x for value in values for x in (value if type(value) in (list, tuple) else (value,))]
 
 
-def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the innermost mode, then the arguments."""
+def call_overrides(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """Call `__torch_function__` of the innermost mode, then of the arguments, until one returns a result.
+
+    If `kwargs` is None, they are not passed at all, as by torch's C++ functions.
+    """
     types = tuple(map(type, found))
+    given = (function, types, args) if kwargs is None else (function, types, args, kwargs)
     modes, asked = state.modes, []
     if modes and not state.all_off:
         mode = modes.pop()
         try:
-            result = mode.__torch_function__(function, types, args, kwargs)
+            result = mode.__torch_function__(*given)
         finally:
             modes.append(mode)
         if result is not NotImplemented:
@@ -107,7 +117,7 @@ def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...],
         if getattr(method, "__self__", None) is x:
             warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
                           "please define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
-        result = method(function, types, args, kwargs)
+        result = method(*given)
         if result is not NotImplemented:
             return result
         asked.append(f"tensor subclass {type(x)}")
@@ -119,11 +129,57 @@ def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...],
                     + "\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
-# What torch calls whatever the arguments are.
+def _ask(spec: Spec, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Let a call of a public function be overridden, with the classes and arguments that torch passes on."""
+    if is_in_python(spec.name):
+        if not state.subclasses_off:
+            found = overloaded(_each(args, kwargs), plain=True)
+        return call_overrides(spec.function, spec.name, found, *_spelled_out(spec, args, kwargs))
+    if not found and spec.is_method and not state.subclasses_off and (
+            spec.name.endswith(".__set__") or len(_signature(spec).parameters) == 1):
+        found = [x for x in args[:1] if type(x) is Tensor]  # of methods without arguments torch names the class of `self`
+    return call_overrides(spec.function, spec.name, found, args, kwargs or None)
+
+
+# Parameters that torch does not pass on: those that its methods do not have, and a few more.
+_NOT_PASSED_BY_METHODS = ("alpha", "function", "out")
+_NOT_PASSED = {"Tensor.__array__": ("copy",), "torch.chain_matmul": ("out",), "torch.nn.functional.l1_loss": ("weight",)}
+
+
+@functools.cache
+def _signature(spec: Spec) -> inspect.Signature:
+    found = inspect.signature(spec.plain)
+    dropped = _NOT_PASSED.get(spec.name, _NOT_PASSED_BY_METHODS if spec.is_method else ())
+    return found.replace(parameters=[p for p in found.parameters.values() if p.name not in dropped])
+
+
+def _spelled_out(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as torch's Python functions pass them on: required ones by position, the others by keyword."""
+    try:
+        bound = _signature(spec).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return args, kwargs
+    bound.apply_defaults()
+    by_position: list[Any] = []
+    by_keyword: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        parameter = bound.signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            by_position += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            by_keyword |= value
+        elif parameter.default is parameter.empty:
+            by_position.append(value)
+        else:
+            by_keyword[name] = value
+    return tuple(by_position), by_keyword
+
+
+# Functions that nothing overrides.
 IGNORED = frozenset({
     "torch.is_tensor", "torch.is_storage", "torch.typename", "torch.get_default_dtype", "torch.set_default_dtype",
     "torch.can_cast", "torch.promote_types", "Tensor.as_subclass", "Tensor.__dir__", "Tensor.__iter__", "Tensor.why"})
-# Those whose arguments are data: only modes are asked.
+# Functions whose arguments are data: only modes override them.
 OF_DATA = frozenset({"torch.tensor"})
 
 
@@ -135,6 +191,12 @@ class Overrides:
             not spec.name.startswith("torch.nn.utils."))
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        if not _entered and not kwargs:
+            for x in args:
+                if type(x) not in _PLAIN:
+                    break
+            else:
+                return enter(spec, args, kwargs)  # the usual call; this handler is the last one
         if state.skips_one:
             state.skips_one = False
             with DisableTorchFunction():
@@ -144,17 +206,25 @@ class Overrides:
         found = [] if state.subclasses_off or spec.name in OF_DATA else overloaded(_each(args, kwargs))
         if not found and not state.modes:
             return next(args, kwargs)
-        return take_over(spec.function, spec.name, found, args, kwargs)
+        return _ask(spec, found, args, kwargs)
 
 
 overrides = Overrides()
+_ALONE = (overrides,)
+
+
+def is_plain_call(spec: Spec, self: Any, other: Any = None) -> bool:
+    """For operators and properties with a handler: it is this one alone, and neither a mode nor an operand overrides."""
+    return not _entered and type(self) is Tensor and type(other) in _PLAIN and spec.handlers == _ALONE
+
+
 _counting = threading.Lock()
 _entered = 0
 _for_good = False
 
 
 def _count(more: int) -> None:
-    """So many modes are entered, in all threads."""
+    """Count the modes that are entered, in all threads."""
     global _entered
     with _counting:
         _entered += more
@@ -173,20 +243,20 @@ def pop_mode() -> Any:
 
 
 def expect(kind: type) -> None:
-    """An instance of this class is being made: if it takes over, stand at the door from now on."""
+    """An instance of this class is being made: if the class overrides, install the handler for good."""
     global _for_good
-    if not _for_good and takes_over(kind):
+    if not _for_good and is_overriding(kind):
         with _counting:
             _for_good = True
             door.add(overrides)
 
 
-# Past what a subclass says of them.
+# The descriptors of Tensor's slots, past properties by which a subclass replaces them.
 _SLOTS = [vars(Tensor)[name] for name in Tensor.__slots__ if not name.startswith("__")]
 
 
 def as_instance(kind: type, made: Tensor) -> Any:
-    """A tensor that was just made, and that nobody knows yet, as one of a subclass."""
+    """A tensor that was just made, and is not referenced elsewhere, as an instance of a subclass."""
     expect(kind)
     result: Any = object.__new__(kind)
     for slot in _SLOTS:
@@ -194,15 +264,24 @@ def as_instance(kind: type, made: Tensor) -> Any:
     return result
 
 
+def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    """A tensor out of a pickle or a shallow copy."""
+    result = fresh(array, requires_grad)
+    if kind is not Tensor:
+        result = as_instance(kind, result)
+    result.__dict__.update(attributes)
+    return result
+
+
 def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instead | None:
-    """After a refusal: has one of the arguments a class that takes over, and did the user call this function?"""
+    """After a function rejected an argument: call `__torch_function__` of its class, if the user called this function."""
     if overrides in door.active or not overrides.wants(spec):
         return None
     found = overloaded(_each(args, kwargs))
     if not found or not _is_called_by_user():
         return None
     expect(type(found[0]))
-    return Instead(take_over(spec.function, spec.name, found, args, kwargs))
+    return Instead(_ask(spec, found, args, kwargs))
 
 
 def _is_called_by_user() -> bool:
@@ -224,7 +303,7 @@ door.ask_foreign = ask_foreign
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which subclasses do not take over; modes do."""
+    """A block in which subclasses do not override; modes do."""
 
     def __enter__(self) -> None:
         self._before = state.subclasses_off
@@ -235,7 +314,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction:
-    """A block in which neither subclasses nor modes take over."""
+    """A block in which neither subclasses nor modes override."""
 
     def __enter__(self) -> None:
         self._before = state.all_off
@@ -245,12 +324,12 @@ class DisableTorchFunction:
         state.all_off = self._before
 
 
-# Their results are kept somewhere, and reading them twice gives the same object.
+# Reading them twice gives the same object, which is not converted to the subclass.
 NOT_CONVERTED = ("Tensor.grad.__get__", "Tensor._base.__get__")
 
 
 def __torch_function__(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a subclass of Tensor does unless it says otherwise: call the function, and make the results instances of it."""
+    """The default of subclasses of Tensor: call the function, and convert the results to the subclass."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -275,7 +354,7 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
 
 
 def refuse_dispatch(kind: type) -> None:
-    """A class that defines `__torch_dispatch__`, which nobody here would ask, has no instances, rather than silent ones."""
+    """A class that defines `__torch_dispatch__`, which would never be called here, raises when it is instantiated."""
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{kind.__name__}.__torch_dispatch__ is not available in whygrad: there is no dispatcher below "

@@ -10,7 +10,7 @@ import numpy as np
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import read_int, read_tensor, wrong_type
+from whygrad.functional.arguments import check_tensors, read_int, read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
@@ -133,8 +133,7 @@ def corrcoef(input: Any) -> Tensor:
 @public()
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Tensor:
     """The cross product along a dim of length 3; the first such dim if none is given."""
-    read_tensor("cross", input)
-    read_tensor("cross", other, "other", 2)
+    check_tensors("cross", input=input, other=other)
     if dim is None:
         warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
                   "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to agree with "

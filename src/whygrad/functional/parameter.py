@@ -9,8 +9,7 @@ import numpy as np
 from whygrad.base import dtypes, errors
 from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE
-from whygrad.functional.overriding import disabled_torch_function_impl, expect
-from whygrad.functional.protocol import rebuild
+from whygrad.functional.overriding import disabled_torch_function_impl, expect, rebuild
 from whygrad.why import record as why
 
 

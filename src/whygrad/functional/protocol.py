@@ -19,16 +19,10 @@ from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto 
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
-from whygrad.functional.overriding import __torch_function__, _make_subclass, as_instance, refuse_dispatch, takes_over
+from whygrad.functional.overriding import __torch_function__, _make_subclass, is_overriding, rebuild, refuse_dispatch
 from whygrad.functional.run import METHODS
 
 _item = METHODS["item"].spec.implementation  # type: ignore[attr-defined]
-
-DEEPCOPY_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-    "https://github.com/pytorch/pytorch/pull/103001")
-
 
 DEEPCOPY_SUBCLASS = (
     "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
@@ -37,11 +31,9 @@ DEEPCOPY_SUBCLASS = (
     "of a different type.")
 
 
-def __repr__(self: Tensor) -> str:
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
     if process_state.derivatives and grad_state.derivatives:
-        from whygrad.func.printing import shown
-
-        return shown(self)
+        return grad_state.derivatives[-1].shown(self)  # type: ignore[no-any-return]
     notes = []
     try:
         node, _ = row_node(grad_fn(self))
@@ -54,17 +46,17 @@ def __repr__(self: Tensor) -> str:
         notes.append("requires_grad=True")
     if self._meta is not None and self._meta.tangents:
         notes += [f"tangent={tangent}" for tangent in self._meta.tangents.values()]
-    return plain_text(self, notes)
+    return plain_text(self, notes, tensor_contents)
 
 
-def plain_text(self: Tensor, notes: list[str]) -> str:
+def plain_text(self: Tensor, notes: list[str], contents: str | None = None) -> str:
     defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
     from whygrad.base import printing
 
     return printing.format_tensor(self._array, dtype_name=self.dtype.name, default_dtype_names=defaults, suffixes=notes,
-                                  prefix=prefix)
+                                  prefix=prefix, contents=contents)
 
 
 def __format__(self: Tensor, spec: str) -> str:
@@ -130,7 +122,7 @@ def __len__(self: Tensor) -> int:
 
 
 def __iter__(self: Tensor) -> Iterator[Any]:
-    if not self._array.ndim:
+    if not (self._array.ndim if type(self) is Tensor else self.dim()):  # type: ignore[attr-defined]
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))  # type: ignore[attr-defined]
 
@@ -178,15 +170,6 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     return rebuild, (type(self), self._array, self.requires_grad, self.__dict__)
 
 
-def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
-    """A tensor out of a pickle or a shallow copy."""
-    result = fresh(array, requires_grad)
-    if kind is not Tensor:
-        result = as_instance(kind, result)
-    result.__dict__.update(attributes)
-    return result
-
-
 def _copied_with_its_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy; of an array that is part of a larger one, the same part of a copy of that, so that parts go on sharing memory."""
     if array.base is None:
@@ -199,10 +182,10 @@ def _copied_with_its_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndar
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
-        raise errors.noted(RuntimeError(DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
+        raise errors.noted(RuntimeError(errors.DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    if takes_over(type(self)) and type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
+    if is_overriding(type(self)) and type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
         raise RuntimeError(DEEPCOPY_SUBCLASS)
     result = rebuild(type(self), _copied_with_its_storage(self._array, memo), self.requires_grad, {})
     memo[id(self)] = result
@@ -227,7 +210,7 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
     if value is not None and self._grad is not None and self._grad.dtype is not value:
         raise RuntimeError(f"Cannot set grad_dtype to '{value.scalar_name}' because there is already a gradient with dtype "
-                           f"'{errors.cpp_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing "
+                           f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing "
                            "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype.")
     self.meta.grad_dtype = value
 

@@ -113,9 +113,7 @@ def _flip_along(name: str, axis: int) -> None:
             raise RuntimeError(f"Input must be >= {axis + 1}-d.")
         return rows.flip(input, axes=(axis,))
 
-    flipped.__name__ = flipped.__qualname__ = name
-    flipped.__doc__ = f"Reversed along dim {axis}."
-    public()(flipped)
+    public(name=name, doc=f"Reversed along dim {axis}.")(flipped)
 
 
 _flip_along("fliplr", 1)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.door import Call, bad_argument
+from whygrad.base.door import SPECS, Call, bad_argument
+from whygrad.base.dtypes import c_name
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
+    check_tensors,
     invalid_combination,
     is_integer,
     read_dtype,
@@ -26,7 +28,6 @@ from whygrad.functional.arguments import (
     type_name,
     wrong_type,
 )
-from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.fresh import warn
@@ -563,17 +564,14 @@ def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     if len(dims) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if p == "nuc":
-        from whygrad.functional.spectral import matrix_norm
-
-        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+        return SPECS["torch.linalg.matrix_norm"].function(input, p, dims, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
     raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
 
 
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of the difference."""
-    read_tensor("dist", input)
-    read_tensor("dist", other, "other", 2)
+    check_tensors("dist", input=input, other=other)
     ord = _order("dist", "p", 3, p)
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "b" in kinds or not kinds & set("fVc"):

@@ -32,12 +32,18 @@ def register(name: str, f: Callable[..., Any], *, function: bool = True, method:
     return f
 
 
-def public(*, method: bool = True, function: bool = True, name: str | None = None, space: str = "torch",
-           autocast: Any = None, short: Callable[[Spec], Any] | None = None) -> Callable[[F], F]:
-    """Declare a function of the torch namespace that is a method of Tensor too, or a function of another `space` of torch's."""
+def public(*, method: bool = True, function: bool = True, name: str | None = None, doc: str | None = None,
+           space: str = "torch", autocast: Any = None, short: Callable[[Spec], Any] | None = None) -> Callable[[F], F]:
+    """Declare a function of the torch namespace that is a method of Tensor too, or a function of another `space` of torch's.
+
+    With `doc`, it is a generated function, to which the name and the docstring are given.
+    """
 
     def declare(f: F) -> F:
         public_name = name or f.__name__
+        if doc is not None:
+            f.__name__ = f.__qualname__ = public_name
+            f.__doc__ = doc
         if space != "torch":
             return door.function(f"{space}.{public_name}", f, autocast, short)  # type: ignore[no-any-return]
         return register(public_name, f, function=function, method=method, autocast=autocast, short=short)  # type: ignore[no-any-return]
@@ -57,14 +63,15 @@ special_function = functools.partial(public, space="torch.special")
 
 
 def made_under_transforms(how: str) -> Callable[[F], F]:
-    """For functions that make tensors without applying a row: under vmap they are called as func/vmap_factories.py says."""
+    """For functions that make tensors without applying a row: a vmap calls them as autograd/batching/factories.py says."""
 
     def decorate(f: F) -> F:
         @functools.wraps(f)
         def made(*args: Any, **kwargs: Any) -> Any:
             if process_state.any_mode_active and grad_state.levels:
-                from whygrad.func.vmap_factories import WAYS
-                return WAYS[how](f, args, kwargs)
+                for level in grad_state.levels:
+                    if level.is_batch:
+                        return level.make(how, f, args, kwargs)
             return f(*args, **kwargs)
 
         return made  # type: ignore[return-value]

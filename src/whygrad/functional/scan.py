@@ -29,9 +29,7 @@ def _running_extreme(name: str, doc: str) -> Callable[..., Any]:
         results = getattr(return_types, name)(*apply(TABLE[name], x, axis=axis))
         return with_outs(name, results, out, input)
 
-    extreme.__name__ = extreme.__qualname__ = name
-    extreme.__doc__ = doc
-    return public()(extreme)
+    return public(name=name, doc=doc)(extreme)
 
 
 cummax = _running_extreme("cummax", "The largest element so far along a dim, and its index.")
@@ -134,9 +132,8 @@ def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) 
             return _by_number("div", total(heights * _widths(name, y, x, axis), axis), 2.0)
         return total(_by_number("mul", heights, width / 2.0), axis)
 
-    trapezoids.__name__ = trapezoids.__qualname__ = name
-    trapezoids.__doc__ = "The integral along a dim by the trapezoid rule, over points `x` or points `dx` apart."
-    return public(method=False)(trapezoids)
+    doc = "The integral along a dim by the trapezoid rule, over points `x` or points `dx` apart."
+    return public(method=False, name=name, doc=doc)(trapezoids)
 
 
 trapezoid = _trapezoids("trapezoid", lambda t, axis: t.sum(axis), total_first=True)

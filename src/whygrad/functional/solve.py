@@ -12,7 +12,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
-from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
+from whygrad.functional.arguments import check_tensors, invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul
 from whygrad.functional.matrices import (
@@ -26,8 +26,8 @@ from whygrad.functional.matrices import (
     eye,
     is_vector,
     read_matrices,
-    with_outs,
 )
+from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, run, with_out
 from whygrad.ops.table import TABLE
@@ -173,8 +173,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 @linalg_function(autocast="float32")
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
     """The X for which the columns of input @ X - b are shortest, of several the shortest X."""
-    read_tensor("linalg_lstsq", input)
-    read_tensor("linalg_lstsq", b, "b", 2)
+    check_tensors("linalg_lstsq", input=input, b=b)
     name = "torch.linalg.lstsq"
     shape, b_shape = input._array.shape, b._array.shape
     if len(shape) < 2:
@@ -276,8 +275,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
 @linalg_function(autocast="float32")
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
     """The X with tensordot(input, X, X.ndim) = other."""
-    read_tensor("linalg_tensorsolve", input)
-    read_tensor("linalg_tensorsolve", other, "other", 2)
+    check_tensors("linalg_tensorsolve", input=input, other=other)
     a = input
     if dims is not None:
         ndim = input._array.ndim
@@ -295,8 +293,7 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = No
 @linalg_function()
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """The products of vectors of three elements, along a dim."""
-    read_tensor("linalg_cross", input)
-    read_tensor("linalg_cross", other, "other", 2)
+    check_tensors("linalg_cross", input=input, other=other)
     if input._array.ndim != other._array.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = normalize_dim(dim, input._array.ndim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.base.on_demand import on_demand
 from whygrad.core.tensor import Tensor
 from whygrad.functional.run import public
 
@@ -28,14 +29,9 @@ def dense_dim(self: Tensor) -> int:
 
 def _made_sparse(name: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        from whygrad import sparse  # noqa: F401 (it leads sparse tensors to their functions)
-        from whygrad.sparse.functions import METHODS
+        return on_demand.load_sparse().functions.METHODS[name](self, *args, **kwargs)
 
-        return METHODS[name](self, *args, **kwargs)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = "The same elements, sparse."
-    public(function=False)(method)
+    public(function=False, name=name, doc="The same elements, sparse.")(method)
 
 
 for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "sparse_mask"):
@@ -49,9 +45,7 @@ def _of_sparse_only(name: str, layout: str) -> None:
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: it is for tensors of "
                                   "other layouts")
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = "For sparse tensors only."
-    public(function=False)(method)
+    public(function=False, name=name, doc="For sparse tensors only.")(method)
 
 
 for _layout, _names in (("sparse coordinate tensor", ("coalesce", "is_coalesced", "indices")), ("sparse tensor", ("values",)),

@@ -40,9 +40,7 @@ def _define_unary(name: str, kernel: str) -> None:
         result = apply(TABLE[name], cast(input, default_float(input.dtype).numpy))
         return with_out(f"special_{name}", result, out, input)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name} of each element."
-    SPECIAL[name] = special_function()(function)
+    SPECIAL[name] = special_function(name=name, doc=f"{name} of each element.")(function)
 
 
 def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Callable[..., Any]:
@@ -185,9 +183,9 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 
 # torch.special's own names for functions of the torch namespace.
 for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid")):
-    SPECIAL[_name] = FUNCTIONS[_known]
+    SPECIAL[_name] = special_function(name=_name)(FUNCTIONS[_known])
 for _declared in TABLE.values():
     if "special" in _declared.traits.public and _declared.name in FUNCTIONS:
-        SPECIAL[_declared.name] = FUNCTIONS[_declared.name]
+        SPECIAL[_declared.name] = special_function(name=_declared.name)(FUNCTIONS[_declared.name])
     elif "special" in _declared.traits.public:
         _define_unary(_declared.name, "erfcx_vml_cpu" if _declared.name == "erfcx" else f"{_declared.name}_cpu")

@@ -20,8 +20,8 @@ from whygrad.functional.matrices import (
     check_matrices,
     not_square,
     read_matrices,
-    with_outs,
 )
+from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, made_under_transforms, public, rows, run, with_out

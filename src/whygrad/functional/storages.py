@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.core.modes import grad_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.core.tensor import source as source_of
 from whygrad.core.write import bump, check_inplace
 from whygrad.functional.arguments import invalid_combination
-from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
+from whygrad.functional.error_node import Error
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import public
 
@@ -93,8 +94,6 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 def _no_derivative_of_set(edges: tuple[Any, ...]) -> Any:
     """A node that refuses: where the values come from now has no history."""
-    from whygrad.autograd.function import Error
-
     def raw(self: Any, g: Any, edges: tuple[Any, ...]) -> Any:
         raise RuntimeError(self.text)
 

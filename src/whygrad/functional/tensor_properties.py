@@ -16,6 +16,7 @@ from whygrad.base.version import InferenceVersion, Swapped
 from whygrad.core.node import extra, row_node, shown
 from whygrad.core.tensor import Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
 from whygrad.functional.conj_neg import resolved
+from whygrad.functional.overriding import is_plain_call
 
 
 def read_grad(t: Tensor) -> Tensor | None:
@@ -40,7 +41,7 @@ class TensorProperties:
 
     @property
     def requires_grad(self: Any) -> bool:
-        if REQUIRES_GRAD.handlers:
+        if REQUIRES_GRAD.handlers and not is_plain_call(REQUIRES_GRAD, self):
             return dispatch(REQUIRES_GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._node is not None:
             return True
@@ -88,7 +89,7 @@ class TensorProperties:
 
     @property
     def grad(self: Any) -> Tensor | None:
-        if GRAD.handlers:
+        if GRAD.handlers and not is_plain_call(GRAD, self):
             return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._grad is None and (self._node is not None or self._view is not None):
             return read_grad(self)
@@ -176,25 +177,25 @@ class TensorProperties:
 
     @property
     def shape(self: Any) -> Size:
-        if SHAPE.handlers:
+        if SHAPE.handlers and not is_plain_call(SHAPE, self):
             return dispatch(SHAPE, (self,), {})  # type: ignore[no-any-return]
         return Size(self._array.shape)
 
     @property
     def dtype(self: Any) -> dtypes.dtype:
-        if DTYPE.handlers:
+        if DTYPE.handlers and not is_plain_call(DTYPE, self):
             return dispatch(DTYPE, (self,), {})  # type: ignore[no-any-return]
         return dtypes.FROM_NUMPY[self._array.dtype]
 
     @property
     def ndim(self: Any) -> int:
-        if NDIM.handlers:
+        if NDIM.handlers and not is_plain_call(NDIM, self):
             return dispatch(NDIM, (self,), {})  # type: ignore[no-any-return]
         return self._array.ndim
 
     @property
     def _numbers(self: Any) -> np.ndarray:
-        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
+        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see autograd/batched.py)."""
         return self._array
 
     def _with_numbers(self: Any, array: np.ndarray) -> Tensor:

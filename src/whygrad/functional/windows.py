@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
+from whygrad.base.dtypes import c_name
 from whygrad.base.layouts import strided
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, read_dtype, read_int
-from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import public
 
@@ -59,9 +59,7 @@ def _declare_plain(name: str, shape: Callable[..., np.ndarray], doc: str, *param
                pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
         return _window(name, shape, window_length, periodic, dtype, layout, device, pin_memory, requires_grad, *parameters)
 
-    window.__name__ = window.__qualname__ = name
-    window.__doc__ = doc
-    public(method=False)(window)
+    public(method=False, name=name, doc=doc)(window)
 
 
 _declare_plain("hann_window", cosines, "A raised cosine.", HANN)

@@ -18,6 +18,7 @@ from whygrad.core.tensor import TURNED, Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
 from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
 from whygrad.functional.inplace import write_watched
+from whygrad.functional.out_dtypes import check_out_dtype
 from whygrad.functional.promotion import promote
 from whygrad.ops.table import TABLE
 
@@ -110,7 +111,6 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         grad_state.mutation.before_write(out)
     check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
     if result.dtype is not out.dtype:
-        from whygrad.functional.outs import check_out_dtype
         check_out_dtype(name, result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         if out._array.size and name not in RESIZED_QUIETLY:

@@ -15,6 +15,7 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.on_demand import on_demand
 from whygrad.base.torch_homes import torch_home
 from whygrad.base.version import unwritten
 from whygrad.core.tensor import Size, Tensor
@@ -105,7 +106,7 @@ def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requ
         conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
         refuse_unless(dtype.category >= (3 if conj else 2 if neg else 0),
                       f"a storage of {dtype} cannot be {'conjugated' if conj else 'negated'}")
-        tensor.__class__ = KINDS[conj, neg]  # type: ignore[assignment]
+        tensor = as_instance(KINDS[conj, neg], tensor)
     tensor._lazy_version = storage.counter
     return tensor
 
@@ -152,16 +153,14 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor
 
 def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     """A sparse tensor from indices and values, which are validated."""
-    from whygrad import sparse
-
     refuse_unless(type(data) is tuple and len(data) in (3, 4) and all(type(t) is Tensor for t in data[:2]),
                   "not the parts of a sparse tensor")
     try:
         if str(layout) == "torch.sparse_coo":
             coalesced = len(data) == 4 and data[3] is True
-            result: Any = sparse.sparse_coo_tensor(*data[:3])
+            result: Any = on_demand.load_sparse().sparse_coo_tensor(*data[:3])
             return result._coalesced_(coalesced) if not coalesced or _in_order(result._array.flat) else result
-        return sparse.sparse_compressed_tensor(*data, layout=layout)  # type: ignore[no-any-return]
+        return on_demand.load_sparse().sparse_compressed_tensor(*data, layout=layout)  # type: ignore[no-any-return]
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
         raise UnpicklingError(f"a sparse tensor: {error}") from None
 

@@ -36,7 +36,7 @@ class Rule:
 class Traits(NamedTuple):
     """Properties of a row beyond its mathematics, for its readers. The decorators set each family's defaults."""
 
-    # vmap: the function of func/batching that applies the row to a batch; "own" is the function of the row's own name.
+    # vmap: the function of autograd/batching that applies the row to a batch; "own" is the function of the row's own name.
     batch: str = ""
     # How float16 and bfloat16 are computed, see HALF.
     half: str = "native"

@@ -13,7 +13,7 @@ import whygrad
 from whygrad.base import dtypes, layouts
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Size
-from whygrad.sparse import dispatch
+from whygrad.sparse import dispatch, functions, gathered
 from whygrad.sparse.creation import Invariants as check_sparse_tensor_invariants
 from whygrad.sparse.creation import sparse_compressed_tensor as sparse_compressed_tensor
 from whygrad.sparse.creation import sparse_coo_tensor as sparse_coo_tensor

@@ -14,7 +14,7 @@ from whygrad.functional.run import METHODS
 from whygrad.ops import TABLE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
-from whygrad.sparse.conversions import coalesce, is_sparse, no_out, promoted, same_shape, to_dtype, with_values
+from whygrad.sparse.conversions import coalesce, is_sparse, promoted, same_shape, to_dtype, with_values
 
 SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
@@ -34,26 +34,23 @@ def neg(input: Any) -> Any:
     return ops.neg(input)
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """The sum; dense if the first argument is dense."""
-    no_out("add", out)
     if not is_sparse(other):
         raise RuntimeError(SPARSE_PLUS_DENSE)
     same_shape("add", input, other)
     return ops.add(*promoted(input, other), alpha=alpha)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
-    no_out("sub", out)
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     if not is_sparse(other):
         raise RuntimeError(SPARSE_PLUS_DENSE)
     same_shape("sub", input, other)
     return ops.add(*promoted(input, other), alpha=-alpha, name="SubBackward0")
 
 
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+def mul(input: Any, other: Any) -> Any:
     """The elementwise product, stored only where both factors are."""
-    no_out("mul", out)
     if not is_sparse(input):
         input, other = other, input
     if _is_number(other):
@@ -88,8 +85,7 @@ def _kept(x: Any, which: np.ndarray) -> Any:
     return ops.from_values(ops.values_of(x)[wrap(kept)], pattern=pattern)
 
 
-def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -> Any:
-    no_out("div", out)
+def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
     if not is_sparse(input) or not _is_number(other):
         shape = list(other._array.shape) if isinstance(other, Tensor) else []
         raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
@@ -101,8 +97,7 @@ def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -
     return ops.divide(input, number=other)
 
 
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    no_out("pow", out)
+def pow(input: Any, exponent: Any) -> Any:
     if not _is_number(exponent):
         raise NotImplementedError("pow(): a sparse tensor can be raised to a number only")
     if exponent == 0:
@@ -115,7 +110,6 @@ def on_values(name: str, node: str) -> Any:
     function = DENSE[name]
 
     def unary(x: Any, *args: Any, **options: Any) -> Any:
-        no_out(name, options.pop("out", None))
         x = coalesce(x) if x._array.layout == "coo" else x
         return with_values(x, function(ops.values_of(x), *args, **options), node)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.base import dtypes
+from whygrad.base import dtypes, layouts
+from whygrad.functional.convert import read_to
 from whygrad.sparse import ops
 from whygrad.sparse.tensor import SparseTensor
 
@@ -27,6 +28,14 @@ def promoted(*tensors: Any) -> list[Any]:
 
 def to_dtype(x: Any, dtype: dtypes.dtype) -> Any:
     return ops.cast(x, dtype=dtype, origin=x.dtype)
+
+
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The tensor in another dtype; itself if it has that dtype already."""
+    dtype, make_copy, memory_format = read_to(self, args, kwargs)
+    if memory_format not in (None, layouts.preserve_format):
+        raise RuntimeError(f"unsupported memory format option {memory_format}")
+    return self if dtype is self.dtype and not make_copy else to_dtype(self, dtype)
 
 
 def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
@@ -100,8 +109,3 @@ def with_values(x: Any, new: Any, name: str = "SparseCooTensorWithDimsAndTensors
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     return ops.clone(input)
-
-
-def no_out(name: str, out: Any) -> None:
-    if out is not None:
-        raise NotImplementedError(f"{name}(): out= with sparse tensors")

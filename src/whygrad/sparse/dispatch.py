@@ -21,7 +21,7 @@ def _relu(input: Any, inplace: bool = False) -> Any:
 
 _METHODS = functions.FUNCTIONS | functions.METHODS
 _FOR = {
-    **{f"torch.{name}": function for name, function in functions.FUNCTIONS.items()},
+    **{f"{space}.{name}": function for name, function in functions.FUNCTIONS.items() for space in ("torch", "torch.special")},
     **{f"Tensor.{name}": _METHODS[name] for name in TAKE_SPARSE},
     "torch.nn.functional.linear": products.linear,
     "torch.nn.functional.relu": _relu,
@@ -38,7 +38,9 @@ class Sparse:
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         for x in (*args[:3], *kwargs.values()):
             if type(x) is SparseTensor or (type(x) in (tuple, list) and x and type(x[0]) is SparseTensor):
-                return _FOR[spec.name](*args, **kwargs)
+                if kwargs.get("out") is not None:
+                    raise NotImplementedError(f"{spec.name.rpartition('.')[2]}(): out= with sparse tensors")
+                return _FOR[spec.name](*args, **{name: value for name, value in kwargs.items() if name != "out"})
         return next(args, kwargs)
 
 

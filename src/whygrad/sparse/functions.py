@@ -7,7 +7,7 @@ from typing import Any
 from whygrad.core.tensor import Tensor
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse.arithmetic import ON_VALUES, add, div, mul, neg, on_values, pow, sub
-from whygrad.sparse.conversions import clone, coalesce, sparse_mask, to_dense, to_sparse, to_sparse_csc, to_sparse_csr, values
+from whygrad.sparse.conversions import clone, coalesce, sparse_mask, to, to_dense, to_sparse, to_sparse_csc, to_sparse_csr, values
 from whygrad.sparse.inplace import add_, copy_, div_, mul_, neg_, sparse_resize_, sub_, zero_
 from whygrad.sparse.products import addmm, matmul, mm, mv
 from whygrad.sparse.reductions import any_of, norm, sum, zeros_like
@@ -28,8 +28,8 @@ FUNCTIONS: dict[str, Any] = {
 METHODS: dict[str, Any] = {
     "__getitem__": getitem, "__iter__": lambda self: iter([select(self, 0, i) for i in range(len(self))]),
     "add_": add_, "coalesce": coalesce, "copy_": copy_, "div_": div_, "mul_": mul_, "neg_": neg_, "sparse_mask": sparse_mask,
-    "sparse_resize_": sparse_resize_, "sub_": sub_, "to_dense": to_dense, "to_sparse": to_sparse, "to_sparse_coo": to_sparse,
-    "to_sparse_csc": to_sparse_csc, "to_sparse_csr": to_sparse_csr, "values": values, "zero_": zero_,
+    "sparse_resize_": sparse_resize_, "sub_": sub_, "to": to, "to_dense": to_dense, "to_sparse": to_sparse,
+    "to_sparse_coo": to_sparse, "to_sparse_csc": to_sparse_csc, "to_sparse_csr": to_sparse_csr, "values": values, "zero_": zero_,
     "__add__": add, "__radd__": lambda a, b: add(b, a) if isinstance(b, Tensor) else add(a, b), "__sub__": sub,
     "__rsub__": lambda a, b: sub(b, a) if isinstance(b, Tensor) else sub(a, b),
     "__mul__": mul, "__rmul__": mul, "__truediv__": div, "__rtruediv__": lambda a, b: div(b, a), "__neg__": neg, "__pow__": pow,

@@ -6,7 +6,7 @@ from typing import Any
 
 from whygrad.sparse import ops
 from whygrad.sparse.arithmetic import SPARSE_PLUS_DENSE
-from whygrad.sparse.conversions import is_sparse, no_out
+from whygrad.sparse.conversions import is_sparse
 
 
 def _matrices(name: str, a: Any, b: Any) -> None:
@@ -24,23 +24,20 @@ def _matrices(name: str, a: Any, b: Any) -> None:
         raise RuntimeError(f"{name}: expected both matrices to have the same dtype, but got {a.dtype} and {b.dtype}")
 
 
-def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def mm(input: Any, mat2: Any) -> Any:
     """The matrix product; dense, unless both factors are sparse."""
-    no_out("mm", out)
     _matrices("addmm", input, mat2)
     return ops.mm(input, mat2)
 
 
-def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
-    no_out("mv", out)
+def mv(input: Any, vec: Any) -> Any:
     if is_sparse(vec) or vec._array.ndim != 1:
         raise NotImplementedError("mv(): the vector must be a dense one")
     _matrices("mv", input, vec.unsqueeze(1))
     return ops.mv(input, vec)
 
 
-def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
-    no_out("matmul", out)
+def matmul(input: Any, other: Any) -> Any:
     if input._array.ndim == 2 and other._array.ndim == 1 and is_sparse(input):
         return mv(input, other)
     if input._array.ndim == 1 and other._array.ndim == 2 and is_sparse(other):
@@ -57,9 +54,8 @@ def _with_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`."""
-    no_out("addmm", out)
     return _with_sum(input, mm(mat1, mat2), beta, alpha)
 
 

@@ -12,13 +12,12 @@ from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.array import SparseArray
-from whygrad.sparse.conversions import coalesce, is_sparse, no_out, with_values
+from whygrad.sparse.conversions import coalesce, is_sparse, with_values
 from whygrad.sparse.op import tensor_of
 
 
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum of all elements, or along some dims: then the result is sparse, unless no sparse dim is left."""
-    no_out("sum", out)
     if dtype is not None:
         input = input.to(dtype)
     if dim is None or dim == ():
@@ -97,8 +96,7 @@ def sparse_log_softmax(x: Any, dim: int, *, dtype: Any = None) -> Any:
     return _softened(x, dim, dtype, log=True)
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, out: Any = None) -> Any:
-    no_out("norm", out)
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if dim is not None:
         raise NotImplementedError("norm(): of a sparse tensor along a dim")
     input = coalesce(input) if input._array.layout == "coo" else input

@@ -11,7 +11,7 @@ from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
-from whygrad.sparse.conversions import is_sparse, no_out, to_sparse
+from whygrad.sparse.conversions import is_sparse, to_sparse
 
 
 def permute(input: Any, *dims: Any) -> Any:
@@ -45,9 +45,8 @@ def t(input: Any) -> Any:
     return input if input._array.ndim < 2 else transpose(input, 0, 1, "TBackward0")
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
+def cat(tensors: Any, dim: int = 0) -> Any:
     """Concatenation along a sparse dim."""
-    no_out("cat", out)
     if not all(is_sparse(x) and x.is_coalesced() is not None for x in tensors):
         raise NotImplementedError("cat(): sparse and dense tensors together")
     first = tensors[0]._array
@@ -94,9 +93,8 @@ def getitem(x: Any, key: Any) -> Any:
     return x
 
 
-def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
+def index_select(input: Any, dim: int, index: Any) -> Any:
     """The slices at `index` along a sparse dim."""
-    no_out("index_select", out)
     dim, a = normalize_dim(dim, input._array.ndim), input._array
     if a.layout != "coo" or dim >= a.sparse_dim:
         raise NotImplementedError("index_select(): along a dense dim of a sparse tensor, or with compressed rows")

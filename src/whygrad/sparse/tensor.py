@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 from whygrad.base import dtypes, layouts
 from whygrad.base.door import SPECS
 from whygrad.core.tensor import Tensor, cut, wrap
-from whygrad.functional.convert import read_to
 from whygrad.functional.overriding import as_instance
 from whygrad.sparse.array import SparseArray
 from whygrad.sparse.printing import shown
@@ -104,21 +103,12 @@ class SparseTensor(Tensor):
         self._check_layout("row_indices", "csc")
         return wrap(self._array.indices[1])
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The tensor in another dtype; itself if it has that dtype already."""
-        from whygrad.sparse.conversions import to_dtype
-
-        dtype, make_copy, memory_format = read_to(self, args, kwargs)
-        if memory_format not in (None, layouts.preserve_format):
-            raise RuntimeError(f"unsupported memory format option {memory_format}")
-        return self if dtype is self.dtype and not make_copy else to_dtype(self, dtype)
-
     def type(self, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
         if dtype is None:
             return self.dtype.tensor_type.replace("torch.", "torch.sparse.")
         if isinstance(dtype, str):
             dtype = next(d for d in dtypes.BY_NAME.values() if d.tensor_type == dtype.replace("torch.sparse.", "torch."))
-        return self.to(getattr(dtype, "dtype", dtype))
+        return self.to(getattr(dtype, "dtype", dtype))  # type: ignore[attr-defined]
 
     def cpu(self, memory_format: Any = None) -> Any:
         return self

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.autograd._functions import UndefinedGrad
 from whygrad.autograd.accumulate_grad import AccumulateGrad
-from whygrad.autograd.function import Error
-from whygrad.autograd.undefined_grad import UndefinedGrad
 from whygrad.core.node import Node, port_of
 from whygrad.core.tensor import source, wrap
+from whygrad.functional.error_node import Error
 
 __all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 

@@ -22,8 +22,5 @@ from whygrad.nn.modules.utils import _pair, _single, _triple
 
 __getattr__ = _absent_from("torch.nn.functional")
 
-sigmoid = torch.sigmoid
-tanh = torch.tanh
-
 # The functions; not the files they are written in.
 __all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_")]

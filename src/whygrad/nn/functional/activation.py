@@ -13,14 +13,13 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional import softmax as functions
-from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import made_under_transforms, nn_function, run, with_out, write
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
-__all__ = ["glu", "gumbel_softmax", "hardshrink", "log_softmax", "prelu", "rrelu", "rrelu_", "softmax", "softmin", "softshrink"]
+__all__ = ["glu", "gumbel_softmax", "log_softmax", "rrelu", "rrelu_", "sigmoid", "softmax", "softmin", "softshrink", "tanh"]
 
 
 @nn_function()
@@ -32,31 +31,6 @@ def glu(input: Any, dim: int = -1) -> Any:
     if input.shape[axis] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
     return apply(TABLE["glu"], input, axis=axis)
-
-
-@nn_function(autocast="lower")
-def prelu(input: Any, weight: Any) -> Any:
-    """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
-    read_tensor("prelu", input)
-    if input.dtype is not read_tensor("prelu", weight, "weight", 2).dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
-                           f"{weight.dtype.scalar_name}")
-    if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
-    count = weight._array.size
-    if count != 1:
-        if not input.ndim:
-            raise RuntimeError("Not allow zero-dim input tensor.")
-        channels = input.shape[1] if input.ndim > 1 else 1
-        if channels != count:
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                               f"{count} and channel size = {channels}.")
-    if weight.ndim and input.ndim != 1:
-        shape = [1] * input.ndim
-        if input.ndim > 1:
-            shape[1] = count
-        weight = weight.view(shape)
-    return run("prelu", input, weight)
 
 
 @nn_function()
@@ -87,12 +61,6 @@ def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: boo
     if generator is not None:
         raise NotImplementedError("rrelu_: the slopes are drawn from the default generator; seed that with torch.manual_seed")
     return rrelu(input, lower, upper, training, inplace=True)
-
-
-@nn_function()
-def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
-    """x outside [-lambd, lambd], 0 inside."""
-    return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
 
 
 @nn_function()
@@ -141,3 +109,13 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     index = soft.max(dim, keepdim=True)[1]
     one_hot = torch.zeros_like(logits).scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft
+
+
+def sigmoid(input: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+def tanh(input: Any) -> Any:
+    """The hyperbolic tangent."""
+    return input.tanh()

@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
+from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional.run import made_under_transforms, nn_function
@@ -59,10 +60,8 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
 
 
 def _with_sparse_gradient(weight: Any, index: np.ndarray, bag: Any, weights: Any, bags: int, mode: str, padding_idx: int) -> Any:
-    from whygrad.sparse.gathered import embedding
-
     kept = np.flatnonzero(index != padding_idx)
-    rows = embedding(weight, wrap(index[kept]), padding_idx=-1)
+    rows = on_demand.load_sparse().gathered.embedding(weight, wrap(index[kept]), padding_idx=-1)
     if weights is not None:
         rows = rows * weights[wrap(kept)].unsqueeze(1)
     bag = wrap(bag._array[kept])

@@ -11,6 +11,7 @@ import numpy as np
 
 import whygrad as torch
 from whygrad.base.errors import user_stacklevel
+from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.core.write import bump
@@ -161,9 +162,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
     if sparse and weight.requires_grad:
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        from whygrad.sparse.gathered import embedding as with_sparse_gradient
-
-        return with_sparse_gradient(weight, input, padding_idx=padding_idx)
+        return on_demand.load_sparse().gathered.embedding(weight, input, padding_idx=padding_idx)
     return apply(TABLE["embedding"], weight, input, padding_idx=padding_idx, by_frequency=scale_grad_by_freq)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.autograd.batched import BatchLevel, spread
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.func.batched import BatchLevel, spread
 from whygrad.ops.conv import Window
 from whygrad.ops.table import Row
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread
 from whygrad.backends import raw
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.functional.fresh import warn
 from whygrad.ops.table import TABLE, NoGrad, Row
 
@@ -178,10 +178,11 @@ def looped(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
 def refused(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """The results would have different shapes."""
     name = {"unique": "_unique2"}.get(row.name, row.name)
-    raise dynamic_shape(name)
+    raise level.dynamic_shape(name)
 
 
-def dynamic_shape(name: str) -> RuntimeError:
-    return RuntimeError(
-        f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. "
-        "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
+def more_elements(what: str) -> str:
+    return (f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+            f"Please try to use out-of-place operators instead of {what}. If said operator is being called inside the PyTorch "
+            "framework, please file a bug report instead.")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread, with_batches_of
+from whygrad.autograd.batching.families import more_elements
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
-from whygrad.func.batching import more_elements
 from whygrad.functional.fresh import warn
 from whygrad.functional.run import FUNCTIONS
 
@@ -137,8 +139,6 @@ def in_place(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
         return target
     if not has_batch:
         return with_levels(outer, lambda: getattr(target, function.__name__)(*parameters, **kwargs))
-    import numpy as np
-
     one = wrap(np.zeros(target._array.shape, target._array.dtype))
     with_levels(outer, lambda: getattr(one, function.__name__)(*parameters, **kwargs))
     return target.copy_(one)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import BatchLevel, spread
+from whygrad.autograd.batching.families import along_number, by, moved_statics, with_axes
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import along_number, by, moved_statics, with_axes
 from whygrad.ops.table import Row
 
 Axes = tuple[int, ...]

@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.autograd.batched import batched, moved
+from whygrad.autograd.batching import VmapLevel
+from whygrad.autograd.batching.mapping import Inputs, name_of, unwrapped
 from whygrad.base import errors
 from whygrad.base.pytree import tree_unflatten
 from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
-from whygrad.func.batched import BatchLevel, batched
-from whygrad.func.vmap import Inputs, moved, name_of, unwrapped
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
@@ -32,7 +33,7 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
     def wrapped(*args: Any) -> Any:
         _check_out_dims(func, out_dims)
         inputs = Inputs(func, in_dims, args)
-        level = BatchLevel(inputs.size, "refused")
+        level = VmapLevel(inputs.size, "refused")
         fronts = [x if dim is None else moved(x, dim, 0) for x, dim in zip(inputs.leaves, inputs.dims, strict=True)]
         with entered(level):
             elements = [x if dim is None else batched(x, level) for x, dim in zip(fronts, inputs.dims, strict=True)]

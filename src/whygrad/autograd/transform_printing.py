@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.autograd.dual import DualLevel
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, moved
 from whygrad.core.door import with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, known_source
-from whygrad.func.batched import BatchedTensor, BatchLevel
-from whygrad.func.transforming import Derivative
-from whygrad.func.vmap import moved
 from whygrad.functional.protocol import plain_text
 
 
-def active_transforms() -> Iterator[Derivative | BatchLevel]:
-    """The active transforms, outermost first."""
+def active_transforms() -> Iterator[Any]:
+    """The active transforms, outermost first: derivatives (func/transforming.py) and levels of vmap."""
     for depth in range(len(grad_state.levels) + 1):
         yield from [d for d in grad_state.derivatives if d.depth == depth]
         if depth < len(grad_state.levels) and isinstance(grad_state.levels[depth], BatchLevel):
@@ -32,7 +29,7 @@ def shown(t: Tensor) -> str:
 def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
     while transforms:
         number, transform = transforms.pop()
-        if isinstance(transform, Derivative):
+        if not isinstance(transform, BatchLevel):
             if _belongs_to(t, transform):
                 return _wrapped(f"GradTrackingTensor(lvl={number}, value=", _shown(t, transforms))
         elif transform.holds(t):
@@ -50,13 +47,13 @@ def _wrapped(begin: str, inner: str) -> str:
     return "\n".join([begin, *[f"    {line}" for line in inner.splitlines()], ")"])
 
 
-def _belongs_to(t: Tensor, derivative: Derivative) -> bool:
+def _belongs_to(t: Tensor, derivative: Any) -> bool:
     """Whether `t` is an argument of the differentiated function, or was recorded since the derivative began."""
     if id(t) in derivative.given:
         return True
     levels = grad_state.levels
     level = levels[derivative.depth] if derivative.depth < len(levels) else None
-    if isinstance(level, DualLevel) and level.tangent(t) is not None:
+    if level is not None and not level.is_batch and level.tangent(t) is not None:
         return True
     while isinstance(t, BatchedTensor):
         t = t._whole

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread
+from whygrad.autograd.batching.conv import merged, split
+from whygrad.autograd.batching.families import broadcast_shifted, by, defined, moved, wholes_of, with_axes
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.batched import BatchedTensor, BatchLevel, spread
-from whygrad.func.batching.conv import merged, split
-from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, wholes_of, with_axes
 from whygrad.ops.table import Row
 
 
@@ -106,7 +106,7 @@ def embedding(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dic
                          by_frequency=statics["by_frequency"])
     if statics["padding_idx"] < 0:
         return level.closed(found)
-    # What stands for nothing learns nothing.
+    # The padding row gets no gradient.
     is_real = xp.ne(index if index_has else spread(index, level.size), statics["padding_idx"])
     return level.closed(xp.where(xp.unsqueeze(is_real, axis=is_real._array.ndim), found, found.detach()))
 

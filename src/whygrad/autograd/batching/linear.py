@@ -5,11 +5,11 @@ from __future__ import annotations
 import string
 from typing import Any
 
+from whygrad.autograd.batched import BatchLevel, spread
+from whygrad.autograd.batching.families import aligned, by, wholes_of
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import aligned, by, wholes_of
 from whygrad.ops.linear import flat, transposed
 from whygrad.ops.table import Row
 

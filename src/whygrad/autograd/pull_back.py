@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.accumulation import owned_copy
-from whygrad.autograd.dual import DualLevel
+from whygrad.autograd.batched import BatchedTensor, BatchLevel, batched, spread
 from whygrad.backends import tensor as xp
 from whygrad.base.overlap import is_expanded
 from whygrad.core import engine
@@ -24,7 +24,6 @@ from whygrad.core.modes import grad_state
 from whygrad.core.node import DeadEnd
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
-from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 from whygrad.ops.table import TABLE
 
 Levels = tuple[Level, ...]
@@ -44,13 +43,12 @@ def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
         result._lazy_version = x._version_counter
         result._indirect = True
         return result
-    *outer, level = levels
-    below = tuple(outer)
+    level: Any = levels[-1]
+    below = levels[:-1]
     if isinstance(level, BatchLevel):
         whole = x._whole if isinstance(x, BatchedTensor) and level.holds(x) else with_levels(below, spread, x, level.size)
         return batched(_variable(whole, below, connected), level)
     result = _variable(x, below, connected)
-    assert isinstance(level, DualLevel)
     tangent = level.tangent(x)
     if tangent is not None:
         level.attach(result, tangent)
@@ -71,7 +69,7 @@ def _pull(outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor],
         return with_levels(kept, _walk, outputs, inputs, cotangents, records, keep)  # type: ignore[no-any-return]
     *outer, level = levels
     below = tuple(outer)
-    if isinstance(level, DualLevel):
+    if not level.is_batch:
         return _pull_dual(level, outputs, inputs, cotangents, below, kept, records)
     assert isinstance(level, BatchLevel)
     if not any(level.holds(x) for x in inputs):
@@ -105,7 +103,7 @@ def _hidden(g: Tensor, level: BatchLevel) -> Tensor:
     return batched(g, level)
 
 
-def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], below: Levels,
+def _pull_dual(level: Any, outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], below: Levels,
                kept: Levels, records: bool) -> Gradients:
     """Gradients have tangents too: by symmetry of second derivatives, the gradients of the outputs' tangents."""
     found = _pull(outputs, inputs, cotangents, below, kept, records, True)
@@ -130,7 +128,7 @@ def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], co
     return found
 
 
-def _tangent_within(level: DualLevel, g: Tensor, kept: Levels) -> Tensor | None:
+def _tangent_within(level: Any, g: Tensor, kept: Levels) -> Tensor | None:
     """The tangent of a tensor that may be batched by levels inside `level`: that of its whole."""
     if not isinstance(g, BatchedTensor) or g._level not in kept:
         return level.tangent(g)
@@ -138,7 +136,7 @@ def _tangent_within(level: DualLevel, g: Tensor, kept: Levels) -> Tensor | None:
     return None if tangent is None else batched(tangent, g._level)
 
 
-def _moving(level: DualLevel, g: Tensor, tangent: Tensor, kept: Levels) -> Tensor:
+def _moving(level: Any, g: Tensor, tangent: Tensor, kept: Levels) -> Tensor:
     """`g` with a tangent."""
     for inner in reversed(kept):
         assert isinstance(inner, BatchLevel)
@@ -174,3 +172,8 @@ def _as_tensor(g: Any, x: Tensor) -> Tensor | None:
     ours = g.flags.writeable and getrefcount(g) <= 3 and not is_expanded(g) and (
         g.base is None or getrefcount(g.base) <= 2)
     return wrap(g if ours else owned_copy(g, x._array))
+
+
+def to_inside(g: Tensor) -> Tensor:
+    """Convert between torch's convention for complex gradients and that of the graph, which is conjugated."""
+    return xp.conj(g) if g._array.dtype.kind == "c" else g  # type: ignore[no-any-return]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from whygrad.autograd.batched import BatchLevel
+from whygrad.autograd.batching.families import by, moved, shifted, shifted_with, wholes_of, with_axes
 from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
-from whygrad.func.batched import BatchLevel
-from whygrad.func.batching.families import by, moved, shifted, shifted_with, wholes_of, with_axes
+from whygrad.functional.memory import Geometry, end_of
 from whygrad.ops.table import Row
-
-Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def t(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
@@ -74,31 +73,8 @@ def as_strided(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: di
     return level.closed(apply(row, inputs[0]._whole, **geometries))
 
 
-def refuse_beyond(x: Any, geometry: Geometry, own: Geometry) -> None:
-    """Refuse what would reach into other elements of the batch, as torch does."""
-    shape, strides, offset = geometry
-    if len(shape) != len(strides):
-        raise RuntimeError("Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
-                           f"{list(shape)} and stride {list(strides)}")
-    if 0 in shape or (0 not in own[0] and own[2] <= offset and _end(geometry) <= _end(own)):
-        return
-    call = f"result = tensor.as_strided({list(shape)}, {list(strides)}, {offset})"
-    text = (f"{call} can access memory outside of `tensor`. `result` can access some memory in range [{offset}, "
-            f"{_end(geometry)}], but `tensor` can only access some memory in range [{own[2]}, {_end(own)}]. This is not "
-            "supported inside of vmap, please try to rewrite the `as_strided` call as a sequence of PyTorch view operations")
-    if x._level.randomness == "refused":  # torch._vmap_internals, where some spaces are missing
-        text = text.replace(call + " ", call.replace("], ", "],")).replace("some memory", "somememory", 1).replace(
-            "try to rewrite", "try torewrite")
-    raise RuntimeError(text)
-
-
-def _end(geometry: Geometry) -> int:
-    shape, strides, offset = geometry
-    return offset + sum([(n - 1) * step for n, step in zip(shape, strides, strict=True) if n]) + 1
-
-
 def restride(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-    step = max([_end(geometry) for geometry in statics.values()])
+    step = max([end_of(geometry) for geometry in statics.values()])
     geometries = {name: _per_element(value, level.size, step) for name, value in statics.items()}
     return level.closed(apply(row, inputs[0]._whole, **geometries))
 

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from whygrad.autograd.function_levels import TransformLevel
 from whygrad.backends import tensor as xp
-from whygrad.core.door import Level, with_levels
+from whygrad.core.door import with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.node import row_node, shown
 from whygrad.core.tensor import Tensor, View, grad_fn
-from whygrad.ops.table import Row
 
 ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
         "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
@@ -115,9 +115,7 @@ class BatchedTensor(Tensor):
         raise NotImplementedError("vmap: resize_() of a batch is not supported")
 
     def __repr__(self) -> str:
-        from whygrad.func.printing import shown
-
-        return shown(self)
+        return self._level.shown(self)
 
 
 def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
@@ -135,13 +133,24 @@ def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
     return t
 
 
+def moved(x: Tensor, axis: int, to: int) -> Tensor:
+    """`x` with one axis moved to another position."""
+    if axis == to:
+        return x
+    order = [i for i in range(x._array.ndim) if i != axis]
+    order.insert(to, axis)
+    return xp.permute(x, axes=tuple(order))  # type: ignore[no-any-return]
+
+
 def spread(x: Tensor, size: int) -> Tensor:
     """`x` expanded by a first axis of length `size`: the same values for each element of a batch."""
     return xp.expand(x, shape=(size, *x._array.shape))  # type: ignore[no-any-return]
 
 
-class BatchLevel(Level):
-    """One running vmap."""
+class BatchLevel(TransformLevel):
+    """One running vmap. How it applies rows and functions: batching/__init__.py."""
+
+    is_batch = True
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size = size
@@ -165,24 +174,19 @@ class BatchLevel(Level):
         """Call a function on batched tensors of this level, with the level active."""
         return with_levels((*grad_state.levels, self), function, *args, **kwargs)
 
-    def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-        from whygrad.func.batching import rule_for
+    def shown(self, t: Tensor) -> str:
+        """The repr of a tensor of this level."""
+        raise NotImplementedError
 
-        return rule_for(row)(self, row, inputs, statics)
-
-    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-        from whygrad.func.batching import write
-
-        write(self, row, target, position, inputs, statics)
+    def dynamic_shape(self, name: str) -> Exception:
+        """The error for an op whose result may have another shape for each element."""
+        return RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+                            f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
+                            "feature.")
 
     def no_out(self, name: str) -> Exception:
         return RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or "
                             "view ops.")
-
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        from whygrad.func.custom import apply_batched
-
-        return apply_batched(self, function, args)
 
 
 def with_batches_of(model: Any, made: Tensor, *, laid_out_alike: bool = False) -> Tensor:
@@ -219,15 +223,4 @@ def has_batches_of(t: Tensor, model: Tensor) -> bool:
         if model._level not in levels:
             return False
         model = model._whole
-    return True
-
-
-def become_view(t: Tensor, view: Tensor) -> bool:
-    """Replace the transforms' data of `t` (wholes, tangents) by those of its view; True if nothing else is to be done."""
-    if view._meta is not None and view._meta.tangents:
-        for level, tangent in view._meta.tangents.items():
-            level.attach(t, tangent)
-    if not isinstance(t, BatchedTensor) or not isinstance(view, BatchedTensor):
-        return False
-    t._array, t._whole = view._array, view._whole
     return True
