@@ -17,7 +17,7 @@ from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import multiplying, panel_width, transposing
 from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import LINE, lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
 # Keys (forward) and queries (backward) that are treated at a time: their scores stay in the nearest cache.
@@ -97,7 +97,7 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
         # From both ends alternately: with a causal mask late blocks have more to do.
         block = f.choose((number & 1).equals(0), number >> 1, blocks - 1 - (number >> 1))
         first = block * width
-        rows = smaller(f, queries - first, f.integer(width))
+        rows = f.smaller(queries - first, f.integer(width))
         q, q_row = f.place(0, sample, head)
         k, k_row = f.place(1, sample, head // group)
         v, v_row = f.place(2, sample, head // group)
@@ -106,9 +106,9 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
         for vector in (0, host().lanes):
             f.store(f.constant(-math.inf, F32, host().lanes), highest, vector)
             f.store(f.zeros(F32, host().lanes), total, vector)
-        seen = f.choose(_causal(f), smaller(f, keys, first + width), keys)
+        seen = f.choose(_causal(f), f.smaller(keys, first + width), keys)
         with f.loop(0, seen, KEYS) as key:
-            count = smaller(f, seen - key, f.integer(KEYS))
+            count = f.smaller(seen - key, f.integer(KEYS))
             f.do(product, count, depth, f.pointer(F32, k, key * k_row), k_row, 1, q_transposed, width, scores, width, 0, width)
             f.do(soften, f.plan, scores, count, first - key, highest, total, sums, key)
             f.do(product, depth, count, f.pointer(F32, v, key * v_row), 1, v_row, scores, width, sums, width, key, width)
@@ -138,10 +138,10 @@ def _softening() -> str:
 
             # Rows up to `free` are seen by all lanes.
             first = ahead + half
-            free = f.choose(_causal(f), f.choose(first < 0, 0, smaller(f, first + 1, count)), count)
+            free = f.choose(_causal(f), f.choose(first < 0, 0, f.smaller(first + 1, count)), count)
             with f.loop(0, free) as row:
                 consider(f.load(F32, scores, place(row), lanes))
-            numbers = lane_numbers(f, lanes) + first.to(I32).spread(lanes)
+            numbers = f.lane_numbers(lanes) + first.to(I32).spread(lanes)
             with f.loop(free, count) as row:
                 score = f.choose(numbers >= row.to(I32).spread(lanes), f.load(F32, scores, place(row), lanes), -math.inf)
                 f.store(score, scores, place(row))
@@ -211,7 +211,7 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
             head = shared * group + member
             f.do(dots, f.plan, *f.place(3, sample, head), *f.place(4, sample, head), f.pointer(F32, along, member * queries))
         with f.loop(0, keys, width) as key:
-            count = smaller(f, keys - key, f.integer(width))
+            count = f.smaller(keys - key, f.integer(width))
             here, there = f.pointer(F32, k, key * k_row), f.pointer(F32, v, key * v_row)
             f.do(turn, here, k_row, count, depth, k_transposed, width, width, _scale(f))
             f.do(turn, there, v_row, count, depth, v_transposed, width, width, f.constant(1.0, F32))
@@ -227,7 +227,7 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                 g_start, g_row = f.place(4, sample, head)
                 g_q_start, g_q_row = f.place(5, sample, head)
                 with f.loop(first_query, queries, QUERIES) as query:
-                    some = smaller(f, queries - query, f.integer(QUERIES))
+                    some = f.smaller(queries - query, f.integer(QUERIES))
                     q, g, g_q = (f.pointer(F32, start, query * row)
                                  for start, row in ((q_start, q_row), (g_start, g_row), (g_q_start, g_q_row)))
                     f.do(product, some, depth, q, q_row, 1, k_transposed, width, weights, width, 0, width)
@@ -281,10 +281,10 @@ def _sloping() -> str:
         lanes, width = host().lanes, panel_width()
         with f.loop(0, some) as row:
             logarithm, dot = (f.load(F32, base, row).spread(lanes) for base in (logarithms, along))
-            seen = f.choose(_causal(f), smaller(f, query + row + 1 - key, count), count)
+            seen = f.choose(_causal(f), f.smaller(query + row + 1 - key, count), count)
             for half in (0, lanes):
                 place = row * width + half
-                mask = lane_numbers(f, lanes) + half < seen.to(I32).spread(lanes)
+                mask = f.lane_numbers(lanes) + half < seen.to(I32).spread(lanes)
                 weight = f.choose(mask, _exp(f, f.load(F32, weights, place, lanes) - logarithm), 0.0)
                 slope = weight * (f.load(F32, slopes, place, lanes) - dot) * _scale(f).spread(lanes)
                 f.store(weight, weights, place)

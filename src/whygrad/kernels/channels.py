@@ -8,7 +8,6 @@ from typing import Any
 
 from whygrad.kernels.calls import Array, Entry, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
@@ -90,7 +89,7 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable
                      for i, kind in enumerate(kinds)]
         places = [f.pointer(F32, out, number) if kind == "c" else out for kind, out in zip(results, outs, strict=True)]
         body(Channel(f, batch, channels, length, number, arguments, places))
-    f.b.ret_void()
+    f.give()
 
 
 @cache
@@ -105,14 +104,14 @@ def _write_entry(module: Any, name: str) -> None:
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)
     entry.require(entry.count.equals(count))
-    slots = local(f, MOST + 3)
+    slots = f.frame(I64, MOST + 3)
 
     def check(array: Array, kind: Value, first: Variable) -> None:
-        with f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+        with f.either(entry.is_null(first.get())) as (is_first, is_next):
             with is_first:
                 entry.require_shape(array.ndim.to(I64) > 2)
                 first.set(array.value)
-            with is_next, f.b.if_else(kind.equals(ord("x")).v) as (alike, by_channel):
+            with is_next, f.either(kind.equals(ord("x"))) as (alike, by_channel):
                 with alike:
                     entry.same_shape(Array(f, first.get()), array)
                 with by_channel:

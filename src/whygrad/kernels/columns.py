@@ -82,7 +82,7 @@ def _write(module: Any, name: str, kinds: str, task: str, join: str) -> None:
     made = entry.new_array("f4", f.constant(1, I32), entry.slots([columns]))
     parts = f.larger((rows + (HEIGHT - 1)) // HEIGHT, 1)
     data = [array.data for array in arrays]
-    with f.b.if_else(parts.equals(1).v) as (one, several):
+    with f.either(parts.equals(1)) as (one, several):
         with one:
             run(task, data, made, rows, f.integer(HEIGHT), parts)
         with several:
@@ -135,4 +135,4 @@ def _write_task(module: Any, name: str, count: int, term: Term, fold: Fold) -> N
                 strip(j, lanes, count)
             left = reached
         f.rest(left, right, lanes, lambda j, width: strip(j, width, 1))
-    f.b.ret_void()
+    f.give()

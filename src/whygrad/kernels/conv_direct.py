@@ -21,7 +21,7 @@ from whygrad.kernels.conv_plan import (
 )
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Stage, Task, part_for_all, staged, workspace
-from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
+from whygrad.kernels.tiles import copy_row, pack_image, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
@@ -104,7 +104,7 @@ def write_panels(f: Task, together: int) -> None:
     weight, bias, target = f.array(WEIGHT), f.array(BIAS), f.array(WORKSPACE)
     blocks, filters, products, taps = f.fields("blocks filters products taps")
     table = f.table("element_table")
-    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+    has_bias = bias.differs(f.null)
     with f.loop(f.low, f.high) as panel:
         group, block = panel // blocks, panel % blocks
         here = f.pointer(F32, target, panel * (products + 1) * together)
@@ -132,9 +132,9 @@ class Unit:
     def __init__(self, f: OfPlan, number: Value) -> None:
         bands, block = f.fields("bands block")
         self.first_image = number // bands * block
-        self.images = smaller(f, f.field("images") - self.first_image, block)
+        self.images = f.smaller(f.field("images") - self.first_image, block)
         self.first_row = number % bands * f.field("band_rows")
-        self.rows = smaller(f, f.field("out_rows") - self.first_row, f.field("band_rows"))
+        self.rows = f.smaller(f.field("out_rows") - self.first_row, f.field("band_rows"))
 
 
 def packing(step: int) -> str:
@@ -204,7 +204,7 @@ def _finishing(dense: bool) -> str:
         filters = f.field("filters")
         row_step, column_step = f.fields("result_row result_column")
         length = f.field("block") * f.field("image_step")
-        with f.loop(0, smaller(f, filters - block * together, together)) as p, f.loop(0, unit.images) as i:
+        with f.loop(0, f.smaller(filters - block * together, together)) as p, f.loop(0, unit.images) as i:
             plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
             here = f.pointer(F32, target, plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
             source = f.pointer(F32, results, p * length + i * f.field("image_step"))

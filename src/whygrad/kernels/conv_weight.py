@@ -26,7 +26,7 @@ from whygrad.kernels.conv_plan import (
 )
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
+from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
@@ -107,7 +107,7 @@ def _write_chunks(f: Task, pack: str, pack_gradients: str, add_products: str) ->
         with f.loop(0, groups * size) as i:
             f.store(f.constant(0.0, F32), sums, i)
         first = chunk * f.field("chunk_units")
-        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+        with f.loop(first, f.smaller(first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
                 with f.loop(0, channels) as channel:
@@ -144,7 +144,7 @@ def _packing_gradients() -> str:
             # The last row is not stored beyond the image: its vectors may be fewer than the others'.
             with f.loop(0, f.field("band_rows")) as row:
                 count = f.choose(row < unit.rows, columns, 0)
-                with f.loop(0, smaller(f, row_step, image_step - row * row_step), lanes) as j:
+                with f.loop(0, f.smaller(row_step, image_step - row * row_step), lanes) as j:
                     at = row * row_step + j
                     mask = lanes_within(f, j, count, lanes)
                     room = lanes_within(f, at, image_step, lanes)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-from llvmlite import ir
-
 from whygrad.kernels.values import F16, F32, F64, I16, I32, Function, Value
 
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # their sum is ln 2; the first has few bits, so n * LN2_HIGH is exact
@@ -72,7 +70,7 @@ def _reduced(f: Function, x: Value, lowest: float | None) -> tuple[Value, Value]
 def _scaled(f: Function, x: Value, n: Value) -> Value:
     """x * 2**n, rounded once, for n from -150 to 129."""
     if x.lanes == 16 and x.kind.element == F32:  # AVX-512 has it as an instruction
-        every, nearest = ir.Constant(ir.IntType(16), -1), ir.Constant(I32, 4)
+        every, nearest = f.constant(-1, I16), f.constant(4, I32)
         return f.call("llvm.x86.avx512.mask.scalef.ps.512", x.kind, x, n, x, every, nearest)
     power = n.to(I32)
     half = power >> 1

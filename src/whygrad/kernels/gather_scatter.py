@@ -67,14 +67,14 @@ def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, 
         base = outer * size * pitch
         def element(place: Value, base: Value) -> None:
             number = f.load(I64, index, place)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, size.v))
-            with f.b.if_else(there.v, likely=True) as (found, lost):
+            there = number.below(size)
+            with f.either(there, likely=True) as (found, lost):
                 with found:
                     body(place, base + number * pitch)
                 with lost:
                     f.store(f.integer(1), missing)
 
-        with f.b.if_else(inner.equals(1).v) as (last, other):
+        with f.either(inner.equals(1)) as (last, other):
             with last, f.loop(outer * count + first, outer * count + stop) as place:
                 element(place, base)
             with other, f.loop(first, stop) as j, f.loop(begin, end) as i:
@@ -190,12 +190,12 @@ def _write_within(module: Any, name: str) -> None:
             variable.set(variable.get() | number | ((size - 1).spread(width) - number))
     with f.when(f.any(several.get() < 0) | (single.get() < 0)):
         f.store(f.integer(1), slots, 2)
-    f.b.ret_void()
+    f.give()
     entry = Entry(module, name, 2)
     given = entry.array(entry.argument(0), "i8")
     words = entry.slots([given.data, entry.number(entry.argument(1)).to(I64), entry.f.integer(0)])
     entry.run(f.function, words, given.size(), SERIAL_BELOW, UNIT)
     inside = entry.f.load(I64, words, 2).equals(0)
-    answer = Value(entry.f, entry.f.b.select(inside.v, *[entry.object(f"_Py_{word}Struct").v for word in ("True", "False")]))
+    answer = entry.f.choose(inside, *[entry.object(f"_Py_{word}Struct") for word in ("True", "False")])
     entry.f.call("Py_IncRef", VOID, answer)
     entry.give(answer)

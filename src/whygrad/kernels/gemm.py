@@ -10,11 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from whygrad.backends import numpy_linear
 from whygrad.kernels import gemm_code, host
-from whygrad.kernels.calls import NULL, Entry, data_of, python_function
+from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, tiles, vectors_of
 from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
@@ -116,7 +114,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     entry.require_shape(b_depth.equals(depth))
     work = matrices * m * n * depth
     entry.require_shape(_worth_it(m, n, depth, work))
-    d, d_row = _addend(entry, m, n) if form.adds else (Value(f, NULL), f.integer(0))
+    d, d_row = _addend(entry, m, n) if form.adds else (f.null, f.integer(0))
     tiles().require(f, m)
     f.store(n, shape, out_ndim - 1)
     out = entry.new_array("f4", out_ndim.to(I32), shape)
@@ -136,8 +134,7 @@ def _write(module: Any, name: str, form: Form) -> None:
 
 
 def _room(f: Function, count: int) -> Value:
-    with f.b.goto_entry_block():
-        return Value(f, f.b.bitcast(f.b.alloca(ir.ArrayType(I64, count)), POINTER))
+    return f.frame(I64, count, 8)
 
 
 def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
@@ -171,8 +168,8 @@ def _addend(entry: Entry, m: Value, n: Value) -> tuple[Value, Value]:
     """What is added, and how far its rows are apart: nothing, one row for all, or a matrix."""
     f = entry.f
     given = entry.argument(2)
-    data, row = f.variable(Value(f, NULL)), f.variable(f.integer(0))
-    with f.b.if_then(f.b.not_(entry.same(given, "_Py_NoneStruct").v)):
+    data, row = f.variable(f.null), f.variable(f.integer(0))
+    with f.when(~entry.same(given, "_Py_NoneStruct")):
         d = Operand(entry, given)
         last = d.ndim - 1
         entry.require_shape((last >= 0) & (last <= 1))
@@ -193,14 +190,8 @@ def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) ->
     # Columns are divided first: a thread with other rows has to pack the same panels again.
     panels = (vectors_of(n) + (VECTORS - 1)) // VECTORS
     columns = f.variable(wanted)
-    too_many, halve, enough = (f.function.append_basic_block(name) for name in ("too_many", "halve", "enough"))
-    f.b.branch(too_many)
-    f.b.position_at_end(too_many)
-    f.b.cbranch((columns.get() > panels).v, halve, enough)
-    f.b.position_at_end(halve)
-    columns.set((columns.get() + 1) // 2)
-    f.b.branch(too_many)
-    f.b.position_at_end(enough)
+    with f.repeat_while(lambda: columns.get() > panels):
+        columns.set((columns.get() + 1) // 2)
     column_groups = columns.get()
     row_groups = (wanted + column_groups - 1) // column_groups
     rows_each = ((m + row_groups - 1) // row_groups + (tile_rows() - 1)) // tile_rows() * tile_rows()

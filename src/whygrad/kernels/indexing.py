@@ -55,8 +55,8 @@ def _take() -> Callable[..., Any]:
         width, rows = f.fields("width rows")
         with f.loop(f.low, f.high) as i:
             number = f.load(I64, index, i)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, rows.v))
-            with f.b.if_else(there.v) as (found, lost):
+            there = number.below(rows)
+            with f.either(there) as (found, lost):
                 with found:
                     copy_row(f, f.pointer(F32, table, number * width), f.pointer(F32, result, i * width), width)
                 with lost:
@@ -79,8 +79,8 @@ def _add(fresh: bool) -> Callable[..., Any]:
         with f.loop(0, count) as done:
             i = count - 1 - done
             number = f.load(I64, index, i)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, rows.v))
-            with f.b.if_else(there.v) as (found, lost):
+            there = number.below(rows)
+            with f.either(there) as (found, lost):
                 with found:
                     f.store(f.load(I64, first, number), following, i)
                     f.store(i, first, number)
@@ -101,22 +101,16 @@ def _write_sums(f: Task, fresh: bool) -> None:
         target = f.pointer(F32, result, row * width)
         member = f.variable(f.load(I64, first, row))
         if fresh:
-            with f.b.if_else((member.get() < 0).v) as (none, some):
+            with f.either(member.get() < 0) as (none, some):
                 with none:
                     _each_vector(f, width, lambda j, read, store: store(f.zeros(F32, host().lanes), target, j))
                 with some:
                     copy_row(f, f.pointer(F32, source, member.get() * apart), target, width)
                     member.set(f.load(I64, following, member.get()))
-        head, body, done = (f.function.append_basic_block(part) for part in ("head", "body", "done"))
-        f.b.branch(head)
-        f.b.position_at_end(head)
-        f.b.cbranch((member.get() >= 0).v, body, done)
-        f.b.position_at_end(body)
-        one = f.pointer(F32, source, member.get() * apart)
-        _each_vector(f, width, lambda j, read, store: store(read(target, j) + read(one, j), target, j))
-        member.set(f.load(I64, following, member.get()))
-        f.b.branch(head)
-        f.b.position_at_end(done)
+        with f.repeat_while(lambda: member.get() >= 0):
+            one = f.pointer(F32, source, member.get() * apart)
+            _each_vector(f, width, lambda j, read, store: store(read(target, j) + read(one, j), target, j))
+            member.set(f.load(I64, following, member.get()))
     f.end()
 
 

@@ -75,7 +75,7 @@ def _write_rows(module: Any, name: str) -> None:
         mean, scale = write_input_gradient(Row(f, columns, [g, x, weight, eps], [g_x]))
         f.store(mean, means, i)
         f.store(scale, scales, i)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_columns(module: Any, name: str) -> None:
@@ -116,4 +116,4 @@ def _write_columns(module: Any, name: str) -> None:
         with f.loop(whole, vectors, lanes) as j:
             add_up(j, [lanes])
         f.rest(vectors, last, lanes, lambda j, width: add_up(j, [width]))
-    f.b.ret_void()
+    f.give()

@@ -132,7 +132,7 @@ def _write(module: Any, name: str, written: list[tuple[int, Expr]], kinds: str, 
             f.store(result, target, i + part * lanes, width)
 
     _walk(f, low, high, lanes, 1 if _is_long(*[formula for _, formula in written]) else 2, at)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_total(module: Any, name: str, term: Expr, kinds: str, code: str) -> None:
@@ -161,7 +161,7 @@ def _write_total(module: Any, name: str, term: Expr, kinds: str, code: str) -> N
         for other in several[1:]:
             total = total + other.get()
         f.store((f.total(total) + single.get()).to(F64), f.load(POINTER, slots, OUT), start // PIECE)
-    f.b.ret_void()
+    f.give()
 
 
 def _lanes(code: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import Plan, Task, single_stage
-from whygrad.kernels.tiles import evens, interleaved, lane_numbers, lanes_within, load_some, store_some
+from whygrad.kernels.tiles import evens, interleaved, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
 
@@ -98,8 +98,8 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
     if not step:
         there = _below(f, x, width)
         return f.load(F32, line, f.choose(there, x, 0)), x.to(I32), there
-    numbers = lane_numbers(f, lanes) * step + x.to(I32).spread(lanes)
-    there = Value(f, f.b.icmp_unsigned("<", numbers.v, width.to(I32).spread(lanes).v))
+    numbers = f.lane_numbers(lanes) * step + x.to(I32).spread(lanes)
+    there = numbers.below(width.to(I32).spread(lanes))
     if step == 1:
         return load_some(f, line, x, there), numbers, there
     a, b = (load_some(f, line, at, lanes_within(f, at, width, lanes)) for at in (x, x + lanes))
@@ -120,7 +120,7 @@ def _write_scatter(f: Task) -> None:
         _clear(f, image, pixels)
         with f.loop(0, count) as i:
             place = f.load(I64, places, i)
-            with f.b.if_else(_below(f, place, pixels).v, likely=True) as (right, wrong):
+            with f.either(_below(f, place, pixels), likely=True) as (right, wrong):
                 with right:
                     f.store(f.load(F32, image, place) + f.load(F32, numbers, i), image, place)
                 with wrong:
@@ -193,7 +193,7 @@ def _write_spread_means(f: Task, step: int) -> None:
 
 def _below(f: Task, i: Value, n: Value) -> Value:
     """0 <= i < n"""
-    return Value(f, f.b.icmp_unsigned("<", i.v, n.v))
+    return i.below(n)
 
 
 def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> None:

@@ -18,7 +18,7 @@ from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import transposing
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 from whygrad.ops.cells import CELLS
 
@@ -143,7 +143,7 @@ def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> 
     steps, batch, together = f.fields("steps batch together")
     with f.loop(f.low, f.high) as unit:
         first = unit * together
-        count = smaller(f, batch - first, together)
+        count = f.smaller(batch - first, together)
         with f.loop(0, steps) as walked:
             visit(first, count, f.field("first") + walked * f.field("onward"), walked)
     f.end()
@@ -152,7 +152,7 @@ def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> 
 def _fetch_part(f: Task, base: Value, floats: Value, number: Value, parts: Value) -> None:
     """Have a part of what the next step will read brought near, while products are computed."""
     each = (floats + (parts * LINE - 1)) // (parts * LINE) * LINE
-    with f.loop(number * each, smaller(f, (number + 1) * each, floats), LINE) as i:
+    with f.loop(number * each, f.smaller((number + 1) * each, floats), LINE) as i:
         prefetch(f, base, i)
 
 
@@ -193,7 +193,7 @@ def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
         j = (number * blocks + block) * lanes
         source = f.pointer(F32, f.array(HIDDEN), (gate * size + j) * size)
         target = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes) + (block * gates + gate) * lanes)
-        f.call(turn, VOID, source, size, smaller(f, size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
+        f.call(turn, VOID, source, size, f.smaller(size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
                f.integer(lanes), f.constant(1.0, F32))
     f.end()
 
@@ -247,13 +247,13 @@ def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -
     gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
     height = _rounded(f, size)
-    sums = buffer(f, F32, heights()[0] * tiles.width * lanes)
+    sums = f.frame(F32, heights()[0] * tiles.width * lanes)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
         following = f.pointer(F32, f.array(BEFORES), ((step + f.field("onward")) * batch + first) * (cell.states * size))
         is_last = walked.equals(f.field("steps") - 1)
-        after = Value(f, f.b.select(is_last.v, f.pointer(F32, f.array(LAST), first * (cell.states * size)).v, following.v))
+        after = f.choose(is_last, f.pointer(F32, f.array(LAST), first * (cell.states * size)), following)
         pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (gates * size))
         activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)

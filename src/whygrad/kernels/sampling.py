@@ -15,7 +15,7 @@ from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Value
+from whygrad.kernels.values import F32, F64, I32, I64, Value
 
 SERIAL_BELOW = 4096
 # Points of a unit.
@@ -83,8 +83,7 @@ def _each_point(f: Task, grid: Value, begin: Value, end: Value, body: Callable[[
     """
     lanes = host().lanes
     height, width, down, across = f.fields("height width down across")
-    with f.b.goto_entry_block():
-        places, weights = (Value(f, f.b.bitcast(f.b.alloca(kind, 4 * lanes), POINTER)) for kind in (I32, F32))
+    places, weights = (f.frame(kind, 4 * lanes, 0) for kind in (I32, F32))
     with f.loop(begin, end, lanes) as start:
         rest = f.smaller(end - start, lanes)
         halves = [load_some(f, grid, start * 2 + at, lanes_within(f, f.integer(at), rest * 2, lanes)) for at in (0, lanes)]

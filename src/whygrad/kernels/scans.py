@@ -79,17 +79,17 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
                     for array, value in zip(arrays[scan.inputs:], results, strict=True):
                         f.store(value, array, here, width)
 
-        with f.loop(f.low, f.high) as unit, f.b.if_else(inner.equals(1).v) as (rows, vectors):
+        with f.loop(f.low, f.high) as unit, f.either(inner.equals(1)) as (rows, vectors):
             with rows:
                 row = unit * ROWS
-                with f.b.if_else((row + ROWS <= outer).v) as (all_of_them, some):
+                with f.either(row + ROWS <= outer) as (all_of_them, some):
                     with all_of_them:
                         lines([(row + i) * count for i in range(ROWS)], 1)
                     with some, f.loop(row, outer) as one:
                         lines([one * count], 1)
             with vectors:
                 base, begin = unit // blocks * count * inner, unit % blocks * (VECTORS * lanes)
-                with f.b.if_else((begin + VECTORS * lanes <= inner).v) as (whole, part):
+                with f.either(begin + VECTORS * lanes <= inner) as (whole, part):
                     with whole:
                         lines([base + begin + i * lanes for i in range(VECTORS)], lanes)
                     with part, f.loop(begin, inner, lanes) as column:

@@ -14,10 +14,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from whygrad.kernels.calls import TASK, Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
+from whygrad.kernels.ir import number
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
@@ -62,7 +63,7 @@ class OfPlan(Function):
         """A number of the plan."""
         found = self._read.get(name)
         if found is None:
-            with self.b.goto_entry_block():  # known everywhere
+            with self.b.entry_block():  # known everywhere
                 found = self._read[name] = self.load(I64, self.plan, self.places[name])
         return found
 
@@ -94,28 +95,28 @@ class Task(OfPlan):
         A thread may be given several pieces of a stage one after the other, but no more calls run at a time than there are
         threads, so there are enough parts; unless threads were added since the workspace was made, which wait then.
         """
-        claim, claimed = self.function.append_basic_block("claim"), self.function.append_basic_block("claimed")
+        claim, claimed = self.b.append_block(), self.b.append_block()
         place = self._in_use()
         self.b.branch(claim)
-        self.b.position_at_end(claim)
-        old = Value(self, self.b.load_atomic(place, "monotonic", 8))
+        self.b.continue_in(claim)
+        old = Value(self, self.b.load_atomic(I64, place, "monotonic"))
         self._part = (old ^ -1) & (old + 1)  # the lowest bit that is not set
-        taken = self.b.extract_value(self.b.cmpxchg(place, old.v, (old | self._part).v, "acquire"), 1)
-        self.b.cbranch(self.b.and_(taken, self._part.differs(0).v), claimed, claim)
-        self.b.position_at_end(claimed)
-        mine = self.call("llvm.cttz.i64", I64, self._part, ir.Constant(I1, 1))
+        taken = Value(self, self.b.exchange_if(place, old.v, (old | self._part).v, "acquire"))
+        self.b.branch_if((taken & self._part.differs(0)).v, claimed, claim)
+        self.b.continue_in(claimed)
+        mine = self.call("llvm.cttz.i64", I64, self._part, self.constant(1, I1))
         return self.pointer(F32, self.array(number), self.field("shared") + mine * self.field("each"))
 
     def _in_use(self) -> Any:
-        return self.b.bitcast(self.pointer(I64, self.slots, IN_USE).v, I64.as_pointer())
+        return self.pointer(I64, self.slots, IN_USE).v
 
     def inside(self, module: Any) -> Any:
         return self.function
 
     def end(self) -> None:
         if self._part is not None:
-            self.b.atomic_rmw("and", self._in_use(), (self._part ^ -1).v, "release")
-        self.b.ret_void()
+            self.b.change_atomic("and", self._in_use(), (self._part ^ -1).v, "release")
+        self.give()
 
 
 class Elsewhere:
@@ -126,7 +127,7 @@ class Elsewhere:
         self._name = function_for_all(f"stage {key}", lambda module, name: write(Task(module, name, plan, internal=False)))
 
     def inside(self, module: Any) -> Any:
-        return ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), self._name)
+        return module.declare(self._name, VOID, TASK)
 
 
 class Part(OfPlan):
@@ -143,7 +144,7 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
     def build(module: Any, name: str) -> None:
         f = Part(module, name, kinds, plan)
         write(f)
-        f.b.ret_void()
+        f.give()
 
     return function_for_all(f"part {key}", build)
 
@@ -180,8 +181,6 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
     def refuse(*args: Any) -> Any:
         raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
 
-    from whygrad.kernels.calls import python_function
-
     pool()
     table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
     parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
@@ -190,14 +189,10 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
 
 def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
     """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
-    kind = ir.LiteralStructType([I64, *[POINTER, I64, I64] * len(stages)])
-    table = ir.GlobalVariable(module, kind, f"{name}_table")
-    table.linkage, table.global_constant = "internal", True
-    table.initializer = ir.Constant(kind, [ir.Constant(I64, len(stages)), *[
-        value for stage in stages
-        for value in (stage.task.inside(module).bitcast(POINTER), *[ir.Constant(I64, place) for place in stage.places])]])
-    f = Function(module, name, POINTER, [])
-    f.b.ret(f.b.bitcast(table, POINTER))
+    items = [number(len(stages), I64)]
+    for stage in stages:
+        items += [stage.task.inside(module), *[number(place, I64) for place in stage.places]]
+    Function(module, name, POINTER, []).give(module.table(f"{name}_table", items))
 
 
 # Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.
@@ -212,27 +207,24 @@ def _entry() -> int:
 
 
 def _write_entry(module: Any, name: str) -> None:
-    from whygrad.kernels.calls import NULL, Array, Entry, data_of
-    from whygrad.kernels.elementwise import local
-
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)
     entry.require(entry.count.equals(count + 1))
-    slots = local(f, ARRAYS + MOST)
+    slots = f.frame(I64, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
     f.store(plan, slots, PLAN)
     in_use = f.variable(f.integer(0))
     with f.loop(0, count) as i:
         argument, letter = entry.argument(i + 1), entry.parameter(i + LETTERS)
-        with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
+        with f.either(letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")) as (nothing, array):
             with nothing:
-                f.store(Value(f, NULL), slots, i + ARRAYS)
+                f.store(f.null, slots, i + ARRAYS)
             with array:
-                with f.b.if_else(letter.equals(ord("i")).v) as (integers, floats):
+                with f.either(letter.equals(ord("i"))) as (integers, floats):
                     with integers:
                         entry.array(argument, "i8")
-                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, contiguous):
+                    with floats, f.either(letter.equals(ord("v"))) as (with_strides, contiguous):
                         with with_strides:
                             entry.array(argument, "f4", contiguous=False)
                         with contiguous:

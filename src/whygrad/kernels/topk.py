@@ -12,7 +12,7 @@ import numpy as np
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
-from whygrad.kernels.values import F32, I64, POINTER, Value
+from whygrad.kernels.values import F32, I64, Value
 
 SERIAL_BELOW = 16384
 # For a larger k NumPy's partial sort is quicker.
@@ -43,8 +43,7 @@ def _find() -> Callable[..., Any]:
         columns, count, largest = f.fields("columns count largest")
         lanes = host().lanes
         sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
-        with f.b.goto_entry_block():
-            best = Value(f, f.b.bitcast(f.b.alloca(F32, MAX_COUNT + 1), POINTER))
+        best = f.frame(F32, MAX_COUNT + 1, 0)
 
         with f.loop(f.low, f.high) as row:
             line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)

@@ -104,7 +104,7 @@ def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
         with f.loop(0, count) as i, f.loop(first, columns) as j:
             f.store(f.load(F32, read, j * source_pitch + i), written, i * pitch + j)
 
-    with f.b.if_else(count.equals(lanes).v) as (whole, part):
+    with f.either(count.equals(lanes)) as (whole, part):
         with whole:
             squares = columns // lanes * lanes
             with f.loop(0, squares, lanes) as j:

@@ -33,7 +33,7 @@ from whygrad.kernels.conv_plan import (
 )
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
-from whygrad.kernels.tiles import buffer, copy_row, interleaved, smaller, spread_products
+from whygrad.kernels.tiles import copy_row, interleaved, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 FLAG, RESULT = 4, 5
@@ -166,14 +166,14 @@ def _write_panels(f: Task, together: int) -> None:
     blocks, filters, channels = f.fields("blocks filters channels")
     table = f.table("element_table")
     taps = [f.load(I64, table, tap) for tap in range(9)]
-    gathered = buffer(f, F32, 9 * together)
+    gathered = f.frame(F32, 9 * together)
     with f.loop(f.low, f.high) as panel:
         group, block = panel // blocks, panel % blocks
         target = f.pointer(F32, f.array(WORKSPACE), panel * (PLACES * together) * channels)
         source = f.pointer(F32, f.array(WEIGHT), group * f.field("weight_group"))
         with f.loop(0, channels) as channel:
             with f.loop(0, together) as p:
-                number = smaller(f, block * together + p, filters - 1)
+                number = f.smaller(block * together + p, filters - 1)
                 base = f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
                 for tap, element in enumerate(taps):
                     f.store(f.load(F32, base, element), gathered, p + tap * together)
@@ -225,11 +225,11 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
             f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
             covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
             with f.loop(0, covered, vectors) as v:
-                count = smaller(f, covered - v, f.integer(vectors))
+                count = f.smaller(covered - v, f.integer(vectors))
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
                     here = f.pointer(F32, patches, v * lanes)
-                    with f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
+                    with f.either(count.equals(vectors)) as (all_of_them, some):
                         with all_of_them:
                             f.call(several, VOID, f.plan, panel, here, products, filter_step)
                         with some, f.loop(0, count) as i:
@@ -272,7 +272,7 @@ def _transforming_results() -> str:
         lanes = host().lanes
         products, filter_step, together, first, results, v, count = f.given
         length = f.field("tiles") * 2
-        with f.loop(0, smaller(f, f.field("filters") - first, together)) as p, f.loop(0, count) as i:
+        with f.loop(0, f.smaller(f.field("filters") - first, together)) as p, f.loop(0, count) as i:
             target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * lanes))
             source = f.pointer(F32, products, p * filter_step + i * lanes)
             found = [f.load(F32, source, together * filter_step * place, lanes) for place in range(PLACES)]
@@ -296,7 +296,7 @@ def _finishing() -> str:
         unit = Unit(f, unit_number)
         filters, rows, columns = f.fields("filters result_rows result_columns")
         length = f.field("tiles") * 2
-        has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+        has_bias = bias.differs(f.null)
         trace = f.variable(f.zeros(F32, lanes))
         first = unit.first_row * 2
         with f.loop(0, filters) as number:
@@ -312,7 +312,7 @@ def _finishing() -> str:
             with f.loop(0, unit.images) as i:
                 plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
                 here = f.pointer(F32, target, (plane * rows + first) * columns)
-                with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
+                with f.loop(0, f.smaller(unit.rows * 2, rows - first)) as row:
                     place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
                     copy_row(f, f.pointer(F32, results, place), f.pointer(F32, here, row * columns), columns, finished)
         with f.when(f.total(trace.get()).differs(0.0)):

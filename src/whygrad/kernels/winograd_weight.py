@@ -16,7 +16,7 @@ from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators,
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import half_transposed, lanes_within, load_some, smaller
+from whygrad.kernels.tiles import half_transposed, lanes_within, load_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID
 from whygrad.kernels.winograd import (
     FLAG,
@@ -115,7 +115,7 @@ def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, trans
         with f.loop(0, groups * size, lanes) as i:
             f.store(f.zeros(F32, lanes), sums, i)
         first = chunk * f.field("chunk_units")
-        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+        with f.loop(first, f.smaller(first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
                 f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
@@ -231,7 +231,7 @@ def _write_sums(f: Task) -> None:
             for tap, value in enumerate(value for line in kernel for value in line):
                 trace.set(f.fma(value, 0.0, trace.get()))
                 f.store(value, kernels, tap * lanes)
-            with f.loop(0, smaller(f, filters - number, f.integer(lanes))) as lane:
+            with f.loop(0, f.smaller(filters - number, f.integer(lanes))) as lane:
                 target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
                 for tap in range(9):
                     f.store(f.load(F32, kernels, lane + tap * lanes), target, tap)
