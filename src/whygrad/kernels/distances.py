@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, Value
 
@@ -22,19 +21,15 @@ MIN_SIZE = 1024
 TOGETHER = 4
 
 
-@dataclass(kw_only=True)
 class PairsPlan(Plan):
-    rows: int  # of the first table, of all batches
-    rows_serial: int
-    each_batch: int  # rows of one batch
-    others: int
-    width: int
+    # rows: of the first table, of all batches; each_batch: rows of one batch
+    numbers = "rows rows_serial each_batch others width"
 
 
 @lru_cache(maxsize=256)
 def _plan(batches: int, rows: int, others: int, width: int) -> Any:
     serial = SERIAL if batches * rows * others * width < SERIAL_BELOW else 0
-    return PairsPlan(rows=batches * rows, rows_serial=serial, each_batch=rows, others=others, width=width).array()
+    return PairsPlan.of(rows=batches * rows, rows_serial=serial, each_batch=rows, others=others, width=width)
 
 
 Term = Callable[[Task, Value, Value, "Value | None"], Value]
@@ -84,7 +79,7 @@ def _along_rows(name: str, term: Term, weighted: bool) -> Callable[..., Any]:
             with f.loop(most, others) as first:
                 sums(row, first, 1)
 
-    return single_stage(name, "ffff", PairsPlan, write, "rows")
+    return staged(name, "ffff", PairsPlan, rows=write)
 
 
 @cache
@@ -119,7 +114,7 @@ def _across_rows() -> Callable[..., Any]:
                 strip(row, whole, 1, lambda base, at: load_some(f, base, at, mask),
                       lambda value, base, at: store_some(f, value, base, at, mask))
 
-    return single_stage("signs_towards", "ffff", PairsPlan, write, "rows")
+    return staged("signs_towards", "ffff", PairsPlan, rows=write)
 
 
 def _run(kernel: Callable[..., Any], x: Any, a: Any, b: Any, columns: int) -> Any:

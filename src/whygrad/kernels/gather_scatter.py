@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,7 +17,7 @@ from whygrad.kernels.calls import Entry, contiguous, is_contiguous, maker, pytho
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 INT64 = np.dtype(np.int64)
@@ -29,19 +28,12 @@ MIN_SIZE = 1
 UNIT = 4096
 
 
-@dataclass(kw_only=True)
 class ElementsPlan(Plan):
-    units: int
-    units_serial: int
-    steps: int  # ranges of the axis, for each outer number
-    step: int  # their length
-    blocks: int  # ranges of inner numbers, for each of those
-    block: int
-    count: int  # of numbers along the axis, in the index
-    size: int  # of the axis itself
-    inner: int
-    pitch: int  # from one number of the axis to the next, in the array: it may have more inner ones than the index
-    apart: int  # from one element of the source to the next: 0 if they are all the same
+    # steps: ranges of the axis, for each outer number; step: their length; blocks: ranges of inner numbers, for each of
+    # those; count: of numbers along the axis, in the index; size: of the axis itself; pitch: from one number of the axis to
+    # the next, in the array: it may have more inner ones than the index; apart: from one element of the source to the next: 0
+    # if they are all the same
+    numbers = "units units_serial steps step blocks block count size inner pitch apart"
 
 
 @lru_cache(maxsize=256)
@@ -52,8 +44,8 @@ def _plan(outer: int, count: int, size: int, inner: int, pitch: int, apart: int,
     blocks, steps = -(-inner // block), -(-count // step)
     units = outer * steps * blocks
     serial = SERIAL if outer * count * inner < SERIAL_BELOW else 0
-    return ElementsPlan(units=units, units_serial=serial, steps=steps, step=step, blocks=blocks, block=block,
-                        count=count, size=size, inner=inner, pitch=pitch, apart=apart).array()
+    return ElementsPlan.of(units=units, units_serial=serial, steps=steps, step=step, blocks=blocks, block=block,
+                        count=count, size=size, inner=inner, pitch=pitch, apart=apart)
 
 
 def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, Value], None]) -> None:
@@ -89,7 +81,7 @@ def _take() -> Callable[..., Any]:
         x, index, missing, result = (f.array(i) for i in range(4))
         _each_element(f, index, missing, lambda place, there: f.store(f.load(F32, x, there), result, place))
 
-    return single_stage("take_elements", "fiif", ElementsPlan, write)
+    return staged("take_elements", "fiif", ElementsPlan, units=write)
 
 
 COMBINE: dict[str, Callable[[Value, Value], Value]] = {
@@ -112,7 +104,7 @@ def _put(how: str) -> Callable[..., Any]:
 
         _each_element(f, index, missing, put)
 
-    return single_stage(f"put_elements {how}", "fiif", ElementsPlan, write)
+    return staged(f"put_elements {how}", "fiif", ElementsPlan, units=write)
 
 
 def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:

@@ -7,7 +7,6 @@ threads take rows of the table with their lists. So a sum does not depend on the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, declined, is_contiguous
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Stage, Task, single_stage, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
@@ -26,24 +25,17 @@ MIN_SIZE = 8192
 SHORTEST = 8
 
 
-@dataclass(kw_only=True)
 class RowsPlan(Plan):
-    numbers: int  # of rows
-    numbers_serial: int
-    rows: int  # of the table
-    rows_serial: int
-    one: int
-    one_serial: int
-    width: int
-    apart: int  # from one of the rows to be added to the next: 0 if they are all the same
+    # numbers: of rows; rows: of the table; apart: from one of the rows to be added to the next: 0 if they are all the same
+    numbers = "numbers numbers_serial rows rows_serial one one_serial width apart"
 
 
 @lru_cache(maxsize=256)
 def _plan(count: int, rows: int, width: int, apart: int) -> Any:
-    return RowsPlan(
+    return RowsPlan.of(
         numbers=count, numbers_serial=SERIAL if count * width < SERIAL_BELOW else 0, rows=rows,
         rows_serial=SERIAL if max(count, rows) * width < SERIAL_BELOW else 0, one=1, one_serial=SERIAL, width=width, apart=apart,
-    ).array()
+    )
 
 
 @cache
@@ -62,7 +54,7 @@ def _take() -> Callable[..., Any]:
                 with lost:
                     f.store(f.integer(1), missing)
 
-    return single_stage("take_rows", "fiif", RowsPlan, write, "numbers")
+    return staged("take_rows", "fiif", RowsPlan, numbers=write)
 
 
 @cache
@@ -70,8 +62,7 @@ def _add(fresh: bool) -> Callable[..., Any]:
     """run(plan, index, missing, first, following, source, result): the rows of `source` are added to those of `result`, or
     to zeros if it is `fresh`. `first` and `following` are for the lists."""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_lists", RowsPlan)
+    def write_lists(f: Task) -> None:
         index, missing, first, following = (f.array(i) for i in range(4))
         count, rows = f.fields("numbers rows")
         with f.loop(0, rows) as row:
@@ -86,12 +77,8 @@ def _add(fresh: bool) -> Callable[..., Any]:
                     f.store(i, first, number)
                 with lost:
                     f.store(f.integer(1), missing)
-        f.end()
-        sums = Task(module, f"{name}_sums", RowsPlan)
-        _write_sums(sums, fresh)
-        return [Stage(f, "one", "one_serial"), Stage(sums, "rows", "rows_serial")]
 
-    return staged("add_rows", f"add rows {fresh}", "iiiiff", write)
+    return staged("add_rows", "iiiiff", RowsPlan, key=f"add rows {fresh}", one=write_lists, rows=lambda f: _write_sums(f, fresh))
 
 
 def _write_sums(f: Task, fresh: bool) -> None:
@@ -111,7 +98,6 @@ def _write_sums(f: Task, fresh: bool) -> None:
             one = f.pointer(F32, source, member.get() * apart)
             _each_vector(f, width, lambda j, read, store: store(read(target, j) + read(one, j), target, j))
             member.set(f.load(I64, following, member.get()))
-    f.end()
 
 
 def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None]) -> None:

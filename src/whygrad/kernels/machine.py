@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base.expression import Expr, walk
+from whygrad.kernels import functions, gamma
 
 GAMMA = ("lgamma", "digamma", "trigamma")
 # Written for float32 alone; in float64 NumPy's own are used.
@@ -18,15 +19,6 @@ HEAVY = SINGLE_ONLY
 
 def _intrinsic(name: str) -> Callable[..., Any]:
     return lambda f, x: f.intrinsic(name, x)
-
-
-def _function(name: str) -> Callable[..., Any]:
-    def write(f: Any, *arguments: Any) -> Any:
-        from whygrad.kernels import functions, gamma
-
-        return getattr(gamma if name in GAMMA else functions, name)(f, *arguments)
-
-    return write
 
 
 def _sign(f: Any, x: Any) -> Any:
@@ -66,7 +58,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "sgn": _sign,
     "isnan": lambda f, x: x.differs(x),
     "isfinite": lambda f, x: f.intrinsic("fabs", x) < math.inf,
-    **{name: _function(name) for name in (*SINGLE_ONLY, "as_float16", "as_bfloat16")},
+    **{name: getattr(gamma if name in GAMMA else functions, name) for name in (*SINGLE_ONLY, "as_float16", "as_bfloat16")},
 }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.cephes import COSINE, LOGARITHM, SINE
 from whygrad.kernels.calls import Entry, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
@@ -222,8 +223,6 @@ def _sine_and_cosine(f: Function, x: Value, of_sine: list[float], of_cosine: lis
 @cache
 def normals() -> Callable[..., Any]:
     """run(units, mean, std): blocks of 16 uniform numbers become normal ones, eight radii and eight angles."""
-    from whygrad._rng.box_muller import COSINE, LOGARITHM, SINE
-
     def build(module: Any, symbol: str) -> None:
         f = Function(module, f"{symbol}_task", VOID, [POINTER, I64, I64], internal=True)
         slots, low, high = f.arguments

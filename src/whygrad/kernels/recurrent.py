@@ -37,12 +37,12 @@ def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, back: 
         together = -(-together // 2)
     serial = SERIAL if steps * batch * gates * size * size < SERIAL_WORK else 0
     from_the_end = reverse is not back
-    plan = code.StepsPlan(
+    plan = code.StepsPlan.of(
         each=0, shared=(vectors * lanes) ** 2 * gates, panels=vectors // blocks,
         panels_serial=serial or (SERIAL if size < 64 else 0), units=-(-batch // together), units_serial=serial, steps=steps,
         batch=batch, size=size, together=together, first=steps - 1 if from_the_end else 0, onward=-1 if from_the_end else 1)
     kernel = code.backward(cell, blocks, ragged) if back else code.forward(cell, blocks, ragged, biased)
-    return plan.array(), kernel
+    return plan, kernel
 
 
 def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:

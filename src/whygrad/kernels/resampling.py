@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -17,28 +16,22 @@ import numpy as np
 from whygrad.backends.numpy_resample import in_faster_order, transpose_weights, weights_of
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value, vector
 
 SERIAL_BELOW = 16384
 
 
-@dataclass(kw_only=True)
 class ResamplingPlan(Plan):
-    units: int
-    units_serial: int
-    size: int
-    out: int
-    inner: int
-    taps: int
+    numbers = "units units_serial size out inner taps"
 
 
 @lru_cache(maxsize=256)
 def _plan(outer: int, size: int, out: int, inner: int, taps: int) -> Any:
     serial = SERIAL if outer * out * inner * taps < SERIAL_BELOW else 0
-    return ResamplingPlan(units=outer if inner == 1 else outer * out, units_serial=serial, size=size, out=out, inner=inner,
-                          taps=taps).array()
+    return ResamplingPlan.of(units=outer if inner == 1 else outer * out, units_serial=serial, size=size, out=out, inner=inner,
+                          taps=taps)
 
 
 @lru_cache(maxsize=256)
@@ -89,7 +82,7 @@ def _mix() -> Callable[..., Any]:
             with other:
                 vectors(unit, inner, side_by_side)
 
-    return single_stage("mix", "fiff", ResamplingPlan, write)
+    return staged("mix", "fiff", ResamplingPlan, units=write)
 
 
 def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

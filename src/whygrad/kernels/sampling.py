@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
 from whygrad.kernels.values import F32, F64, I32, I64, Value
 
@@ -22,23 +21,10 @@ SERIAL_BELOW = 4096
 BLOCK = 256
 
 
-@dataclass(kw_only=True)
 class SamplingPlan(Plan):
-    units: int
-    units_serial: int
-    images: int  # groups of channels, of all samples
-    images_serial: int
-    groups: int
-    group: int
-    points: int  # of a sample
-    blocks: int
-    channels: int
-    height: int
-    width: int
-    align_corners: int
-    border: int
-    down: int  # orders of the derivative
-    across: int
+    # images: groups of channels, of all samples; points: of a sample; down: orders of the derivative
+    numbers = ("units units_serial images images_serial groups group points blocks channels height width align_corners border "
+               "down across")
 
 
 @lru_cache(maxsize=256)
@@ -48,9 +34,9 @@ def _plan(shape: tuple[int, ...], points: int, align_corners: bool, border: bool
     serial = SERIAL if count * channels * points < SERIAL_BELOW else 0
     group = -(-channels // max(1, 8 // count))  # channels share what is worked out for a point, if there are units enough
     groups = -(-channels // group)
-    return SamplingPlan(units=count * blocks, units_serial=serial, images=count * groups, images_serial=serial,
+    return SamplingPlan.of(units=count * blocks, units_serial=serial, images=count * groups, images_serial=serial,
                         groups=groups, group=group, points=points, blocks=blocks, channels=channels, height=height, width=width,
-                        align_corners=int(align_corners), border=int(border), down=order[0], across=order[1]).array()
+                        align_corners=int(align_corners), border=int(border), down=order[0], across=order[1])
 
 
 def _axis_taps(f: Task, coordinate: Value, size: Value, order: Value) -> list[tuple[Value, Value]]:
@@ -120,7 +106,7 @@ def _read() -> Callable[..., Any]:
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
 
-    return single_stage("sample_images", "fff", SamplingPlan, write)
+    return staged("sample_images", "fff", SamplingPlan, units=write)
 
 
 @cache
@@ -145,7 +131,7 @@ def _add() -> Callable[..., Any]:
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
 
-    return single_stage("add_to_images", "fff", SamplingPlan, write, "images")
+    return staged("add_to_images", "fff", SamplingPlan, images=write)
 
 
 def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:

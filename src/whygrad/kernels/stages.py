@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -28,23 +27,30 @@ IN_USE, PLAN, ARRAYS = 0, 1, 2
 SERIAL = 1 << 40
 
 
-@dataclass(kw_only=True)
 class Plan:
-    each: int = 0  # floats of workspace that each thread needs
-    shared: int = 0  # and those that all share
+    """A subclass has the `names` of its base first, then those of its own `numbers`: of numbers, and of tables."""
+
+    numbers = ""
+    names: tuple[str, ...] = ("each", "shared")  # floats of workspace that each thread needs, and that all share
+
+    def __init_subclass__(cls) -> None:
+        cls.names = (*cls.names, *cls.numbers.split())
 
     @classmethod
-    def names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
-
-    def array(self, **tables: Sequence[int]) -> Any:
-        """`tables` by the names of the fields that say where in the plan they begin."""
-        numbers: dict[str, int] = dict(vars(self))
-        rest: list[int] = []
-        for name, table in tables.items():
-            numbers[name] = len(numbers) + len(rest)
-            rest += table
-        return np.array([*numbers.values(), *rest], np.int64)
+    def of(cls, **given: int | Sequence[int]) -> Any:
+        """The plan with these numbers. The number of a table is its place in the plan."""
+        given = {"each": 0, "shared": 0, **given}
+        assert given.keys() == set(cls.names)
+        numbers: list[int] = []
+        tables: list[int] = []
+        for name in cls.names:
+            value = given[name]
+            if isinstance(value, (list, tuple)):
+                numbers.append(len(cls.names) + len(tables))
+                tables += value
+            else:
+                numbers.append(value)  # type: ignore[arg-type]
+        return np.array(numbers + tables, np.int64)
 
 
 class OfPlan(Function):
@@ -52,7 +58,7 @@ class OfPlan(Function):
 
     def __init__(self, module: Any, name: str, kinds: list[Any], plan: type[Plan], *, internal: bool = False) -> None:
         super().__init__(module, name, VOID, kinds, internal=internal)
-        self.places = {field: i for i, field in enumerate(plan.names())}
+        self.plan_names = plan.names
         self.plan = self._plan()
         self._read: dict[str, Value] = {}
 
@@ -64,7 +70,7 @@ class OfPlan(Function):
         found = self._read.get(name)
         if found is None:
             with self.b.entry_block():  # known everywhere
-                found = self._read[name] = self.load(I64, self.plan, self.places[name])
+                found = self._read[name] = self.load(I64, self.plan, self.plan_names.index(name))
         return found
 
     def fields(self, names: str) -> list[Value]:
@@ -73,6 +79,10 @@ class OfPlan(Function):
     def table(self, name: str) -> Value:
         """The address of a table, of which a field says where in the plan it begins."""
         return self.pointer(I64, self.plan, self.field(name))
+
+    def do(self, function: str, *arguments: Any) -> None:
+        """Call a function without a result. Its arguments may be Python's integers."""
+        self.call(function, VOID, *[self.integer(x) if isinstance(x, int) else x for x in arguments])
 
 
 class Task(OfPlan):
@@ -110,24 +120,27 @@ class Task(OfPlan):
     def _in_use(self) -> Any:
         return self.pointer(I64, self.slots, IN_USE).v
 
-    def inside(self, module: Any) -> Any:
-        return self.function
-
     def end(self) -> None:
         if self._part is not None:
             self.b.change_atomic("and", self._in_use(), (self._part ^ -1).v, "release")
         self.give()
 
 
+Writer = Callable[[Task], None]
+
+
 class Elsewhere:
     """A stage that is compiled by itself: several kernels have it, or all in one would take long."""
 
-    def __init__(self, key: str, plan: type[Plan], write: Callable[[Task], None]) -> None:
-        self.places = {field: i for i, field in enumerate(plan.names())}
-        self._name = function_for_all(f"stage {key}", lambda module, name: write(Task(module, name, plan, internal=False)))
+    def __init__(self, key: str, plan: type[Plan], write: Writer) -> None:
+        self.name = function_for_all(f"stage {key}", lambda module, name: _write_task(module, name, plan, write, internal=False))
 
-    def inside(self, module: Any) -> Any:
-        return module.declare(self._name, VOID, TASK)
+
+def _write_task(module: Any, name: str, plan: type[Plan], write: Writer, *, internal: bool = True) -> Any:
+    f = Task(module, name, plan, internal=internal)
+    write(f)
+    f.end()
+    return f.function
 
 
 class Part(OfPlan):
@@ -149,50 +162,31 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
     return function_for_all(f"part {key}", build)
 
 
-class Stage:
-    """A task, and the names of two fields: its number of units, and the number below which one thread does them all."""
-
-    def __init__(self, task: Task | Elsewhere, units: str, serial_below: str) -> None:
-        self.task = task
-        self.places = [task.places[units], task.places[serial_below]]
-
-
-def single_stage(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None],
-                 units: str = "units") -> Callable[..., Any]:
-    """`staged` for one task, which `write` writes. The plan has the fields `units` and `units_serial`, or by another name."""
-
-    def stages(module: Any, symbol: str) -> list[Stage]:
-        task = Task(module, f"{symbol}_task", plan)
-        write(task)
-        task.end()
-        return [Stage(task, units, f"{units}_serial")]
-
-    return staged(name, name, arrays, stages)
-
-
-def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
-    """A callable run(plan, *arrays) that does the stages which `write(module, name)` gives, and returns its last array.
+def staged(name: str, arrays: str, plan: type[Plan], *, key: str = "", **stages: Writer | Elsewhere) -> Callable[..., Any]:
+    """A callable run(plan, *arrays) that does one stage after the other, and returns its last array.
 
     `arrays` has a letter for each: "f" float32, "v" the same with any strides, "i" int64, "o" float32 or None, "w" the
-    workspace.
+    workspace. A stage is called like the number of its units in the plan; `..._serial` is the number below which one thread
+    does them all. `key` says what is compiled, if `name` does not.
     """
     assert len(arrays) <= MOST
 
     def refuse(*args: Any) -> Any:
         raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
 
+    def write_table(module: Any, symbol: str) -> None:
+        """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
+        items: list[Any] = [number(len(stages), I64)]
+        for units, stage in stages.items():
+            task = module.declare(stage.name, VOID, TASK) if isinstance(stage, Elsewhere) else \
+                _write_task(module, f"{symbol}_{units}", plan, stage)
+            items += [task, *[number(plan.names.index(field), I64) for field in (units, f"{units}_serial")]]
+        Function(module, symbol, POINTER, []).give(module.table(f"{symbol}_table", items))
+
     pool()
-    table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
+    table = address_of(f"staged {key or name}", write_table)
     parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
     return python_function(name, _entry(), (refuse, refuse), parameters)
-
-
-def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
-    """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
-    items = [number(len(stages), I64)]
-    for stage in stages:
-        items += [stage.task.inside(module), *[number(place, I64) for place in stage.places]]
-    Function(module, name, POINTER, []).give(module.table(f"{name}_table", items))
 
 
 # Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.

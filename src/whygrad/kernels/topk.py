@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.values import F32, I64, Value
 
 SERIAL_BELOW = 16384
@@ -19,19 +18,14 @@ SERIAL_BELOW = 16384
 MAX_COUNT = 64
 
 
-@dataclass(kw_only=True)
 class TopkPlan(Plan):
-    rows: int
-    rows_serial: int
-    columns: int
-    count: int
-    largest: int
+    numbers = "rows rows_serial columns count largest"
 
 
 @lru_cache(maxsize=256)
 def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
-    return TopkPlan(rows=rows, rows_serial=SERIAL if rows * columns < SERIAL_BELOW else 0, columns=columns,
-                       count=count, largest=int(largest)).array()
+    return TopkPlan.of(rows=rows, rows_serial=SERIAL if rows * columns < SERIAL_BELOW else 0, columns=columns,
+                       count=count, largest=int(largest))
 
 
 @cache
@@ -81,7 +75,7 @@ def _find() -> Callable[..., Any]:
             with f.loop(0, count) as i:
                 f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
 
-    return single_stage("find_largest", "fiif", TopkPlan, write, "rows")
+    return staged("find_largest", "fiif", TopkPlan, rows=write)
 
 
 @maker

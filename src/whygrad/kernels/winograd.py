@@ -11,7 +11,6 @@ finite, the caller computes everything by definition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,9 +31,9 @@ from whygrad.kernels.conv_plan import (
     register_block,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged, workspace
 from whygrad.kernels.tiles import copy_row, interleaved, spread_products
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.values import F32, I64, POINTER, Value
 
 FLAG, RESULT = 4, 5
 PLACES = 16
@@ -66,15 +65,12 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
     return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
 
 
-@dataclass(kw_only=True)
 class Winograd(ByPanels):
     """Its pixels out are tiles."""
 
-    tiles: int  # of a unit, to whole vectors and one more
-    patches: int  # where in the workspace transformed patches and products begin
-    products: int
-    result_rows: int  # of pixels
-    result_columns: int
+    # tiles: of a unit, to whole vectors and one more; patches: where in the workspace transformed patches and products begin;
+    # result_rows: of pixels
+    numbers = "tiles patches products result_rows result_columns"
 
 
 class Planned(NamedTuple):
@@ -135,30 +131,24 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     results = 4 * filters * tiles
     images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
     serial = work * count < SERIAL_WORK or images["units"] == 1
-    plan = Winograd(
+    plan = Winograd.of(
         **images,
         each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
         panels=groups * blocks, panels_serial=SERIAL if serial else 0, units_serial=SERIAL if serial else 0,
         blocks=blocks, tiles=tiles, patches=packed, products=packed + patches, results=packed + patches + products,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
-        result_rows=down.out, result_columns=across.out)
-    array = plan.array(element_table=elements(down, across, weights.width),
-                       offset_table=offsets(layout, 1, tiles_down, tiles_across))
-    return Planned(array, compiled(together, vectors), by_definition)
+        result_rows=down.out, result_columns=across.out,
+        element_table=elements(down, across, weights.width), offset_table=offsets(layout, 1, tiles_down, tiles_across))
+    return Planned(plan, compiled(together, vectors), by_definition)
 
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
-    panels = Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together))
     functions = (packing(2), transforming(), _multiplying(together, vectors), _multiplying(together, 1),
                  _transforming_results(), _finishing())
-
-    def write(module: Any, name: str) -> list[Stage]:
-        units = Task(module, f"{name}_units", Winograd)
-        _write_units(units, together, vectors, *functions)
-        return [Stage(panels, "panels", "panels_serial"), Stage(units, "units", "units_serial")]
-
-    return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
+    return staged("convolution", "ffowif", Winograd, key=f"winograd convolution {together} {vectors}",
+                  panels=Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together)),
+                  units=lambda f: _write_units(f, together, vectors, *functions))
 
 
 def _write_panels(f: Task, together: int) -> None:
@@ -181,7 +171,6 @@ def _write_panels(f: Task, together: int) -> None:
             transformed = both_sides(G, [kernel[0:3], kernel[3:6], kernel[6:9]])
             for place, value in enumerate(value for line in transformed for value in line):
                 f.store(value, target, (channels * place + channel) * together)
-    f.end()
 
 
 def transforming() -> str:
@@ -221,8 +210,8 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
-            f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
-            f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
+            f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
+            f.do(transform, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
             covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
             with f.loop(0, covered, vectors) as v:
                 count = f.smaller(covered - v, f.integer(vectors))
@@ -231,14 +220,13 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
                     here = f.pointer(F32, patches, v * lanes)
                     with f.either(count.equals(vectors)) as (all_of_them, some):
                         with all_of_them:
-                            f.call(several, VOID, f.plan, panel, here, products, filter_step)
+                            f.do(several, f.plan, panel, here, products, filter_step)
                         with some, f.loop(0, count) as i:
-                            f.call(one, VOID, f.plan, panel, f.pointer(F32, here, i * lanes),
+                            f.do(one, f.plan, panel, f.pointer(F32, here, i * lanes),
                                    f.pointer(F32, products, i * lanes), filter_step)
-                    f.call(transform_results, VOID, f.plan, products, filter_step, f.integer(together), block * together,
+                    f.do(transform_results, f.plan, products, filter_step, f.integer(together), block * together,
                            results, v, count)
-            f.call(finish, VOID, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
-    f.end()
+            f.do(finish, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
 
 
 def _multiplying(together: int, vectors: int) -> str:
