@@ -137,6 +137,8 @@ def test_sampling(shape, align_corners, padding_mode):
     for order in itertools.product((0, 1), repeat=2):
         compare("grid_sampler", x, grid, order=order, sampling=settings)
         compare("grid_sampler_backward", numbers((*shape[:2], 6, 11)), grid, shape=shape, order=order, sampling=settings)
+    compare("grid_sampler", x, grid, order=((0, 0), (1, 0), (0, 1)), sampling=settings)
+    compare("grid_sampler_backward", numbers((*shape[:2], 2, 6, 11)), grid, shape=shape, order=((0, 1), (1, 0)), sampling=settings)
     told = make("grid_sampler", lambda *args, **statics: "numpy")
     assert told(x, grid, order=(0, 0), sampling=settings._replace(mode="bicubic")) == "numpy"
     assert told(x, grid, order=(2, 0), sampling=settings) == "numpy"

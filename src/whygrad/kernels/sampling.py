@@ -15,6 +15,7 @@ from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
 from whygrad.kernels.values import F32, F64, I32, I64, Value
+from whygrad.ops.resample import orders_of
 
 SERIAL_BELOW = 4096
 # Points of a unit.
@@ -145,14 +146,23 @@ def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], 
 
 
 @maker
-def grid_sampler(x: Any, grid: Any, *, order: tuple[int, ...], sampling: Any) -> Any:
-    plan = _planned(x, grid, x.shape, order, sampling)
-    if plan is None:
+def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Any) -> Any:
+    orders = orders_of(order)
+    plans = [_planned(x, grid, x.shape, each, sampling) for each in orders]
+    if any(plan is None for plan in plans):
         return None
-    return _read()(plan, contiguous(x), contiguous(grid), np.empty((*x.shape[:2], *grid.shape[1:-1]), FLOAT32))
+    x, grid, shape = contiguous(x), contiguous(grid), (*x.shape[:2], *grid.shape[1:-1])
+    results = [_read()(plan, x, grid, np.empty(shape, FLOAT32)) for plan in plans]
+    return np.stack(results, axis=2) if orders is order else results[0]
 
 
 @maker
-def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
-    plan = _planned(y, grid, shape, order, sampling)
-    return None if plan is None else _add()(plan, contiguous(y), contiguous(grid), np.zeros(shape, FLOAT32))
+def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: Any, sampling: Any) -> Any:
+    orders = orders_of(order)
+    plans = [_planned(y, grid, shape, each, sampling) for each in orders]
+    if any(plan is None for plan in plans):
+        return None
+    grid, result = contiguous(grid), np.zeros(shape, FLOAT32)
+    for i, plan in enumerate(plans):
+        _add()(plan, contiguous(y[:, :, i] if orders is order else y), grid, result)
+    return result
