@@ -30,9 +30,14 @@ _new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void
 counters: dict[str, Any] = {}
 
 
-def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]],
+def _nothing(*args: Any) -> None:
+    return None
+
+
+def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
                     parameters: Sequence[int] = ()) -> Callable[..., Any]:
-    """`fallback` is what to call for other kinds of arguments, and for other shapes; `parameters` are numbers for the entry."""
+    """`fallback` is what to call for other kinds of arguments, and for other shapes; without it, the function gives None then.
+    `parameters` are numbers for the entry."""
     definition = _MethodDefinition(name.encode(), address, METH_FASTCALL_WITH_KEYWORDS, None)
     counter = counters.get(name)
     if counter is None:
@@ -41,7 +46,7 @@ def python_function(name: str, address: int, fallback: tuple[Callable[..., Any],
     # Functions look at their definition and their counter as long as they live, which may be longer than this module.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     known = struct.pack(f"{1 + len(parameters)}q", ctypes.addressof(counter), *parameters)
-    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*fallback, known), None)
+    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*(fallback or (_nothing, _nothing)), known), None)
     return function
 
 

@@ -62,19 +62,14 @@ class Channel:
     def load(self, place: Value, j: Any, width: int) -> Value:
         return self.f.load(F32, place, j, width)
 
-    def store(self, value: Value, place: Value, j: Any) -> None:
-        self.f.store(value, place, j)
 
-    def wide(self, value: Value, width: int) -> Value:
-        return value.spread(width)
-
-
-def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None],
-                   fallback: Callable[..., Any]) -> Callable[..., Any]:
+@cache
+def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> Callable[..., Any]:
+    """A function of the arguments of `kinds`. None if it is not for them."""
     assert len(kinds) + len(results) <= MOST
     task = address_of(f"channels {name} {kinds} {results}",
                       lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
+    return python_function(name, _entry(), None, [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:

@@ -7,6 +7,7 @@ the shape, so the order of adding never changes; and a part's memory lies togeth
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.calls import Entry, data_of, python_function
@@ -34,12 +35,13 @@ class Fold(NamedTuple):
 SUM = Fold("", 0.0, lambda f, total, new: total + new)
 
 
-def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any], fold: Fold = SUM) -> Callable[..., Any]:
+@cache
+def column_kernel(name: str, kinds: str, term: Term, fold: Fold = SUM) -> Callable[..., Any]:
     """A function of the arguments and the number of columns that sums `term` over all rows, or makes one of it by another
     `fold`.
 
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
-    argument is its start and `place` counts from there.
+    argument is its start and `place` counts from there. The function gives None for other arguments.
     """
     pool()
     def task(name: str, count: int, term: Term) -> str:
@@ -49,7 +51,7 @@ def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any
     join = task("themselves", 1, themselves)
     parts = join if term is themselves else task(f"{name} {kinds}", len(kinds), term)
     address = address_of(f"columns {name} {kinds}{fold.name}", lambda module, symbol: _write(module, symbol, kinds, parts, join))
-    return python_function(name, address, (fallback, fallback))
+    return python_function(name, address)
 
 
 def themselves(f: Function, arguments: list[Value], row: Value, place: Value, width: int) -> Value:

@@ -201,7 +201,7 @@ def _wave(f: Function, x: Value, quarters: int, exactly: str) -> Value:
     return result.get()
 
 
-def load_short(f: Function, code: str, place: Value, where: Value, width: int) -> Value:
+def load_half(f: Function, code: str, place: Value, where: Value, width: int) -> Value:
     """float16 or bfloat16 as float32, exactly."""
     if code == "f2":
         return f.load(F16, place, where, width).to(F32)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import contiguous, declined, is_contiguous
+from whygrad.kernels.calls import contiguous, is_contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
@@ -150,53 +150,34 @@ def add_rows(x: Any, index: Any, shape: tuple[int, ...], into: Any = None) -> An
     return None if missing[0] else result
 
 
-def embedding(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -> Any:
-        found = take_rows(table, index)
-        return declined(numpy, table, index, padding_idx=padding_idx, by_frequency=by_frequency) if found is None else found
-
-    return embedding
+@maker
+def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -> Any:
+    return take_rows(table, index)
 
 
-def embedding_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
-        found = None if by_frequency else add_rows(x, index, (rows, x.shape[-1]))
-        if found is None:
-            return declined(numpy, x, index, rows=rows, padding_idx=padding_idx, by_frequency=by_frequency)
-        if padding_idx >= 0:
-            found[padding_idx] = 0
-        return found
-
-    return embedding_backward
+@maker
+def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
+    found = None if by_frequency else add_rows(x, index, (rows, x.shape[-1]))
+    if found is not None and padding_idx >= 0:
+        found[padding_idx] = 0
+    return found
 
 
-def index_select(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_select(x: Any, index: Any, *, axis: int) -> Any:
-        found = take_rows(x, index) if axis == 0 and index.ndim == 1 else None
-        return declined(numpy, x, index, axis=axis) if found is None else found
-
-    return index_select
+@maker
+def index_select(x: Any, index: Any, *, axis: int) -> Any:
+    return take_rows(x, index) if axis == 0 and index.ndim == 1 else None
 
 
-def index_select_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_select_backward(x: Any, index: Any, *, shape: tuple[int, ...], axis: int) -> Any:
-        found = add_rows(x, index, shape) if axis == 0 and index.ndim == 1 else None
-        return declined(numpy, x, index, shape=shape, axis=axis) if found is None else found
-
-    return index_select_backward
+@maker
+def index_select_backward(x: Any, index: Any, *, shape: tuple[int, ...], axis: int) -> Any:
+    return add_rows(x, index, shape) if axis == 0 and index.ndim == 1 else None
 
 
-def index(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
-        found = take_rows(x, index) if axes == (0,) else None
-        return declined(numpy, x, index, axes=axes) if found is None else found
-
-    return index
+@maker
+def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
+    return take_rows(x, index) if axes == (0,) else None
 
 
-def index_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_backward(x: Any, index: Any, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-        found = add_rows(x, index, shape) if axes == (0,) and index.size else None
-        return declined(numpy, x, index, shape=shape, axes=axes) if found is None else found
-
-    return index_backward
+@maker
+def index_backward(x: Any, index: Any, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    return add_rows(x, index, shape) if axes == (0,) and index.size else None

@@ -44,12 +44,8 @@ def nll_loss_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _function(name: str, write: Callable[[Any, str], None]) -> Callable[..., Any]:
-    """None for what it was not made for."""
-    def decline(*args: Any) -> None:
-        return None
-
     pool()
-    return python_function(name, address_of(name, write), (decline, decline))
+    return python_function(name, address_of(name, write))
 
 
 def _entry(module: Any, name: str, writeable: bool) -> tuple[Entry, Array, Array, Value, Value]:

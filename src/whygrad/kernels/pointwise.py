@@ -190,7 +190,7 @@ def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, in
             elif kind == "m":
                 values.append(f.load(I8, place, where, width).differs(0))
             elif kind == "a" and code in HALF:
-                values.append(functions.load_short(f, code, place, where, width))
+                values.append(functions.load_half(f, code, place, where, width))
             else:
                 values.append(f.load(element, place, where, width))
         return Writer(f, values, element, int(width))

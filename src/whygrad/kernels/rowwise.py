@@ -99,10 +99,6 @@ class Row:
         """An argument that is a number counts as a row of equal elements."""
         return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
-    def wide(self, value: Value, width: int) -> Value:
-        """A number of the row, for `width` lanes."""
-        return value.spread(width)
-
 
 Body = Callable[[Row], None]
 
@@ -119,11 +115,12 @@ TASK, ARGUMENTS, RESULTS, KINDS = range(4)
 MOST = 8  # arguments and results
 
 
-def row_kernel(name: str, kinds: str, results: str, body: Body, fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the arguments of `kinds` and the number of columns, as an int, in the end."""
+@cache
+def row_kernel(name: str, kinds: str, results: str, body: Body) -> Callable[..., Any]:
+    """A function of the arguments of `kinds` and the number of columns, as an int, in the end. None if it is not for them."""
     assert len(kinds) + len(results) <= MOST
     task = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
+    return python_function(name, _entry(), None, [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
