@@ -10,6 +10,10 @@ import math
 
 from whygrad.kernels.values import F16, F32, F64, I16, I32, Function, Value
 
+# The primitives of machine.py that are written here.
+__all__ = ["cos", "erf", "erfc", "erfinv", "exp", "expm1", "gelu_slope", "hypot", "log", "log1p", "normal_cdf", "sigmoid", "sin",
+           "tanh"]
+
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # their sum is ln 2; the first has few bits, so n * LN2_HIGH is exact
 
 # (exp(r) - 1 - r) / r**2 for |r| <= ln(2) / 2

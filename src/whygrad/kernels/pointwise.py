@@ -10,7 +10,7 @@ from whygrad.base.expression import Expr, Untraceable, text_of, walk
 from whygrad.kernels import elementwise, functions
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import DTYPES, host
-from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
+from whygrad.kernels.machine import SINGLE_ONLY, Writer
 from whygrad.kernels.totals import PIECE, total_function
 from whygrad.kernels.trace import TOTALS, inputs, is_mask, trace
 from whygrad.kernels.updates import update_function
@@ -172,7 +172,7 @@ def _lanes(code: str) -> int:
 def _is_long(*formulas: Expr) -> bool:
     """Long formulas keep the processor busy by themselves, and unrolled they take long to compile."""
     ops = [expr.op for expr in walk(*formulas)]
-    return not HEAVY.isdisjoint(ops) or len(ops) - ops.count("input") > LONG
+    return not SINGLE_ONLY.keys().isdisjoint(ops) or len(ops) - ops.count("input") > LONG
 
 
 def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, int], Writer]:
