@@ -6,11 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whygrad.kernels.calls import Array, Entry, python_function
-from whygrad.kernels.code import address_of
+from whygrad.kernels.calls import Array, Entry
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
-from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
+from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, kernel_of, new_results, read_arguments
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
 SERIAL_BELOW = 16384
@@ -66,10 +64,7 @@ class Channel:
 @cache
 def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> Callable[..., Any]:
     """A function of the arguments of `kinds`. None if it is not for them."""
-    assert len(kinds) + len(results) <= MOST
-    task = address_of(f"channels {name} {kinds} {results}",
-                      lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), None, [task, len(kinds), len(results), *map(ord, kinds + results)])
+    return kernel_of("channels", name, kinds, results, lambda *symbol: _write_task(*symbol, kinds, results, body), _write_entry)
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:
@@ -87,14 +82,8 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable
     f.give()
 
 
-@cache
-def _entry() -> int:
-    """The entry of all of them. Its parameters are those of rowwise.py."""
-    pool()
-    return address_of("channels", _write_entry)
-
-
 def _write_entry(module: Any, name: str) -> None:
+    """The entry of all of them. Its parameters are those of rowwise.py."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)

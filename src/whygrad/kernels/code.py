@@ -29,7 +29,10 @@ counts = {"compiled": 0, "loaded": 0}
 
 
 def address_of(key: str, build: Callable[[Any, str], None]) -> int:
-    """The address of the function that `build(module, name)` writes. `key` says what it computes."""
+    """The address of the function that `build(module, name)` writes. `key` says what it computes.
+
+    But for those of the pool and the allocator themselves, functions are loaded when the pool is there (see jit.usable).
+    """
     with compiling:
         found = _addresses.get(key)
         if found is None:

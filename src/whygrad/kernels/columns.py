@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
 
 # Elements below which one thread is quicker than two.
@@ -43,7 +42,6 @@ def column_kernel(name: str, kinds: str, term: Term, fold: Fold = SUM) -> Callab
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
     argument is its start and `place` counts from there. The function gives None for other arguments.
     """
-    pool()
     def task(name: str, count: int, term: Term) -> str:
         return function_for_all(f"parts of columns {name}{fold.name}",
                                 lambda module, symbol: _write_task(module, symbol, count, term, fold))

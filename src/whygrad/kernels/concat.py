@@ -7,13 +7,11 @@ bytes of the result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.pool import pool
 from whygrad.kernels.transpose_copy import transposed_copy
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
@@ -57,13 +55,7 @@ def _function(name: str, numpy: Callable[..., Any], along_new_axis: bool) -> Cal
     def fallback(axis: int, *xs: Any) -> Any:
         return numpy(*xs, axis=axis)
 
-    return python_function(name, _entry(), (fallback, fallback), [int(along_new_axis)])
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("joins", _write)
+    return python_function(name, address_of("joins", _write), (fallback, fallback), [int(along_new_axis)])
 
 
 def _write(module: Any, name: str) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I1, I8, I16, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 16  # arguments
@@ -72,7 +71,6 @@ def parameters(formula: int, arguments: list[tuple[int, Any]], out: Any, result:
 
 @cache
 def _entry() -> int:
-    pool()
     sort = function_for_all("elementwise: sort axes", _write_sort)
     bring = function_for_all("elementwise: bring", _write_bring)
     prepare = function_for_all("elementwise: prepare", lambda module, name: _write_prepare(module, name, sort))

@@ -16,7 +16,6 @@ import numpy as np
 from whygrad.kernels.calls import Entry, contiguous, is_contiguous, maker, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
@@ -164,7 +163,6 @@ def within() -> Callable[..., bool]:
     def numpy(index: Any, size: int) -> bool:
         return bool(not index.size or (index.min() >= 0 and index.max() < size))
 
-    pool()
     return python_function("within", address_of("numbers within", _write_within), (numpy, numpy))
 
 

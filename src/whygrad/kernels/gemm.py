@@ -15,9 +15,9 @@ from whygrad.kernels import gemm_code, host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, tiles, vectors_of
-from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
+from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS
 from whygrad.kernels.reduce import column_sums
-from whygrad.kernels.values import I32, I64, POINTER, Function, Value
+from whygrad.kernels.values import I32, I64, POINTER, Value
 
 # Multiplications below which one thread is quicker than two.
 SERIAL_BELOW = 200_000
@@ -79,8 +79,8 @@ class Operand:
 def _write(module: Any, name: str, form: Form) -> None:
     entry = Entry(module, name, 3 if form.adds else 2)
     f = entry.f
-    slots = _room(f, len(FIELDS) + AXIS_FIELDS * MOST_AXES)
-    shape = _room(f, MOST_DIMENSIONS)
+    slots = f.frame(I64, len(FIELDS) + AXIS_FIELDS * MOST_AXES)
+    shape = f.frame(I64, MOST_DIMENSIONS)
     a, b = Operand(entry, entry.argument(0)), Operand(entry, entry.argument(1))
     matrices, axes = f.integer(1), f.integer(0)
     entry.require_shape((a.ndim >= 2) & (a.ndim <= MOST_DIMENSIONS))
@@ -131,10 +131,6 @@ def _write(module: Any, name: str, form: Form) -> None:
     units = matrices * column_groups * row_groups
     entry.run(gemm_code.task(), slots, units, f.choose(serial, units + 1, 0), 1)
     entry.give(out)
-
-
-def _room(f: Function, count: int) -> Value:
-    return f.frame(I64, count, 8)
 
 
 def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
@@ -199,7 +195,6 @@ def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) ->
 
 
 def _address(form: str) -> int:
-    pool()
     gemm_code.task()
     return address_of(f"product: {form}", lambda module, name: _write(module, name, FORMS[form]))
 

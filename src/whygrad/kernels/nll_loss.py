@@ -11,7 +11,6 @@ import numpy as np
 from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I32, I64, VOID, Value
 
 
@@ -44,7 +43,6 @@ def nll_loss_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _function(name: str, write: Callable[[Any, str], None]) -> Callable[..., Any]:
-    pool()
     return python_function(name, address_of(name, write))
 
 

@@ -14,7 +14,6 @@ from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.normalize import trailing, write_input_gradient
-from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import SERIAL_BELOW, Row
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
@@ -25,7 +24,6 @@ STRIP, CHUNK = 4, 128
 
 
 def layer_norm_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    pool()
     tasks = (function_for_all("layer_norm_backward: rows", _write_rows),
              function_for_all("layer_norm_backward: columns", _write_columns))
     address = address_of("layer_norm_backward", lambda module, name: _write(module, name, *tasks))

@@ -18,7 +18,6 @@ from whygrad.base.cephes import COSINE, LOGARITHM, SINE
 from whygrad.kernels.calls import Entry, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I8, I32, I64, POINTER, VOID, Function, Value, vector
 
 KERNELS, SHIFT = 624, 397
@@ -179,7 +178,6 @@ def drawing(name: str) -> Callable[..., Any]:
         f.b.call(draw, [x.v for x in (state, out.data, out.size(), numbers)])
         _give_nothing(entry)
 
-    pool()
     return python_function(name, address_of(f"draw {name}", build), (_refuse, _refuse))
 
 
@@ -243,7 +241,6 @@ def normals() -> Callable[..., Any]:
         entry.run(f.function, entry.slots([array.data, *numbers]), array.size() // BLOCK, SERIAL_BELOW // BLOCK, 4)
         _give_nothing(entry)
 
-    pool()
     return python_function("normals", address_of("normals", build), (_refuse, _refuse))
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
 # Elements below which one thread is quicker than two.
@@ -118,9 +117,15 @@ MOST = 8  # arguments and results
 @cache
 def row_kernel(name: str, kinds: str, results: str, body: Body) -> Callable[..., Any]:
     """A function of the arguments of `kinds` and the number of columns, as an int, in the end. None if it is not for them."""
+    return kernel_of("rows", name, kinds, results, lambda *symbol: _write_task(*symbol, kinds, results, body), _write_entry)
+
+
+def kernel_of(sort: str, name: str, kinds: str, results: str, write_task: Callable[..., None], write_entry: Callable[..., None]
+              ) -> Callable[..., Any]:
+    """A kernel whose entry is that of all of its sort, for rows or for channels."""
     assert len(kinds) + len(results) <= MOST
-    task = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), None, [task, len(kinds), len(results), *map(ord, kinds + results)])
+    task, entry = address_of(f"{sort} {name} {kinds} {results}", write_task), address_of(sort, write_entry)
+    return python_function(name, entry, None, [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
@@ -138,14 +143,8 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) ->
     f.give()
 
 
-@cache
-def _entry() -> int:
-    """The entry of all row kernels."""
-    pool()
-    return address_of("rows", _write_entry)
-
-
 def _write_entry(module: Any, name: str) -> None:
+    """The entry of all row kernels."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -183,10 +182,9 @@ def staged(name: str, arrays: str, plan: type[Plan], *, key: str = "", **stages:
             items += [task, *[number(plan.names.index(field), I64) for field in (units, f"{units}_serial")]]
         Function(module, symbol, POINTER, []).give(module.table(f"{symbol}_table", items))
 
-    pool()
     table = address_of(f"staged {key or name}", write_table)
     parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
-    return python_function(name, _entry(), (refuse, refuse), parameters)
+    return python_function(name, address_of("stages", _write_entry), (refuse, refuse), parameters)
 
 
 # Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.
@@ -194,13 +192,8 @@ TABLE, COUNT, LETTERS = range(3)
 MOST = 16
 
 
-@cache
-def _entry() -> int:
-    """The entry of all kernels of stages."""
-    return address_of("stages", _write_entry)
-
-
 def _write_entry(module: Any, name: str) -> None:
+    """The entry of all kernels of stages."""
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)

@@ -7,13 +7,11 @@ follows from the number of elements alone, not from which thread worked on which
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from whygrad.kernels import elementwise
 from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID
 
 PIECE = 4096
@@ -25,13 +23,8 @@ def total_function(name: str, formula: int, arguments: list[tuple[int, Any]], ou
 
     The formula at that address writes sums of pieces; for the rest see `elementwise_function`.
     """
-    return python_function(name, _entry(), fallback, elementwise.parameters(formula, arguments, out, int(mean), serial_below))
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("totals", _write_entry)
+    return python_function(name, address_of("totals", _write_entry), fallback,
+                           elementwise.parameters(formula, arguments, out, int(mean), serial_below))
 
 
 def _write_entry(module: Any, name: str) -> None:

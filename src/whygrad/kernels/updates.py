@@ -7,14 +7,12 @@ small parameters are no more trouble than a large one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from whygrad.kernels import host
 from whygrad.kernels.calls import Array, Entry, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.elementwise import FILLED, MOST, RUN, STEPS, fill
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I32, I64, POINTER, VOID, Function, Value
 
 # Parameters of the entry. WRITTEN has a bit for each array of a set that is written.
@@ -27,23 +25,18 @@ SET = PLACES + MOST
 TASK_FORMULA, TASK_SETS, TASK_ARRAYS, TASK_SLOTS, TASK_TABLE = range(5)
 
 
+def _none_changed(*args: Any) -> int:
+    return 0
+
+
 def update_function(formula: int, arrays: int, numbers: int, written: set[int], serial_below: int) -> Callable[..., Any]:
     """A Python function of a tuple with `arrays` arrays for each set, one set after the other, and of numbers.
 
     It gives the number of sets that it has changed: the next one is not of float32 arrays of one size that lie in one piece.
     """
 
-    def declined(*args: Any) -> int:
-        return 0
-
     parameters = [formula, arrays, numbers, sum(1 << i for i in written), serial_below]
-    return python_function("update", _entry(), (declined, declined), parameters)
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("update", _write_entry)
+    return python_function("update", address_of("update", _write_entry), (_none_changed, _none_changed), parameters)
 
 
 def _write_entry(module: Any, name: str) -> None:
