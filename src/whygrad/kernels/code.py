@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from typing import Any
 
+from whygrad.base import disk_cache
 from whygrad.kernels import jit, linker
 from whygrad.kernels.host import host
 from whygrad.kernels.jit import NotCached, compiling
@@ -53,7 +52,7 @@ def address_beside(key: str, suffix: str) -> int:
 
 
 def is_cached(key: str) -> bool:
-    return os.path.exists(_path(_name(key)))
+    return os.path.exists(disk_cache.path_of(_file(_name(key))))
 
 
 def _name(key: str) -> str:
@@ -62,21 +61,20 @@ def _name(key: str) -> str:
     return f"whygrad_{digest.hexdigest()}"
 
 
-def _path(name: str) -> str:
-    return os.path.join(cache_folder(), f"{name}.o")
+def _file(name: str) -> str:
+    return f"{name}.o"
 
 
 def _load(key: str, build: Callable[[Any, str], None]) -> int:
     name = _names[key] = _name(key)
-    path = _path(name)
-    data = _read(path)
+    data = disk_cache.read(_file(name))
     if data is None:
         if jit.only_cached:
             raise NotCached(key)
         with _without_collector():
             data = _compile(name, build)
         counts["compiled"] += 1
-        _write(path, data)
+        disk_cache.write(_file(name), data)
     else:
         counts["loaded"] += 1
     if linker.is_image(data):
@@ -125,47 +123,3 @@ def _machine() -> Any:
                 status = entry.stat()
                 digest.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest
-
-
-@cache
-def cache_folder() -> str:
-    """WHYGRAD_CACHE, or where the system keeps such files."""
-    given = os.environ.get("WHYGRAD_CACHE")
-    home = os.path.expanduser("~")
-    if given:
-        return given
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "whygrad")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA", home), "whygrad", "cache")
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "whygrad")
-
-
-# In front of the code is its digest, so that a file cut short or changed is noticed.
-DIGEST = 32
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
-                return None
-            data = file.read()
-    except OSError:
-        return None
-    digest, code = data[:DIGEST], data[DIGEST:]
-    return code if code and blake2b(code, digest_size=DIGEST).digest() == digest else None
-
-
-def _write(path: str, code: bytes) -> None:
-    """To a temporary file, which is renamed. A cache that cannot be written is no error."""
-    with contextlib.suppress(OSError):
-        os.makedirs(cache_folder(), mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=cache_folder(), prefix=".whygrad-")  # readable by its owner alone
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(blake2b(code, digest_size=DIGEST).digest() + code)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
