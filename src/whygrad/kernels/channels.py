@@ -64,7 +64,8 @@ class Channel:
 @cache
 def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> Callable[..., Any]:
     """A function of the arguments of `kinds`. None if it is not for them."""
-    return kernel_of("channels", name, kinds, results, lambda *symbol: _write_task(*symbol, kinds, results, body), _write_entry)
+    return kernel_of("channels", name, kinds, results,
+                     lambda module, symbol: _write_task(module, symbol, kinds, results, body), _write_entry)
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:

@@ -117,7 +117,8 @@ MOST = 8  # arguments and results
 @cache
 def row_kernel(name: str, kinds: str, results: str, body: Body) -> Callable[..., Any]:
     """A function of the arguments of `kinds` and the number of columns, as an int, in the end. None if it is not for them."""
-    return kernel_of("rows", name, kinds, results, lambda *symbol: _write_task(*symbol, kinds, results, body), _write_entry)
+    return kernel_of("rows", name, kinds, results,
+                     lambda module, symbol: _write_task(module, symbol, kinds, results, body), _write_entry)
 
 
 def kernel_of(sort: str, name: str, kinds: str, results: str, write_task: Callable[..., None], write_entry: Callable[..., None]
