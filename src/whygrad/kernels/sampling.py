@@ -147,13 +147,17 @@ def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], 
 
 @maker
 def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Any) -> Any:
-    orders = orders_of(order)
-    plans = [_planned(x, grid, x.shape, each, sampling) for each in orders]
+    shape = (*x.shape[:2], *grid.shape[1:-1])
+    if type(order[0]) is int:
+        plan = _planned(x, grid, x.shape, order, sampling)
+        return None if plan is None else _read()(plan, contiguous(x), contiguous(grid), np.empty(shape, FLOAT32))
+    plans = [_planned(x, grid, x.shape, each, sampling) for each in order]
     if any(plan is None for plan in plans):
         return None
-    x, grid, shape = contiguous(x), contiguous(grid), (*x.shape[:2], *grid.shape[1:-1])
-    results = [_read()(plan, x, grid, np.empty(shape, FLOAT32)) for plan in plans]
-    return np.stack(results, axis=2) if orders is order else results[0]
+    x, grid, results = contiguous(x), contiguous(grid), np.empty((len(plans), *shape), FLOAT32)
+    for plan, result in zip(plans, results, strict=True):
+        _read()(plan, x, grid, result)
+    return results.transpose(1, 2, 0, *range(3, results.ndim))
 
 
 @maker

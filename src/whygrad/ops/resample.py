@@ -55,10 +55,11 @@ def _grid_rule(xp, g, x, grid, order, sampling):
     orders, dims = orders_of(order), len(x.shape) - 2
     raised = tuple([tuple([n + (i == axis) for i, n in enumerate(each)]) for axis in reversed(range(dims)) for each in orders])
     slopes = xp.grid_sampler(x, grid, order=raised, sampling=sampling)
-    outer, points = tuple(x.shape[:2]), tuple(slopes.shape[3:])
-    slopes = xp.reshape(slopes, shape=(*outer, dims, len(orders), *points))
-    total = xp.sum(xp.reshape(g, shape=(*outer, 1, len(orders), *points)) * slopes, axis=(1, 3), keepdims=False)
-    return xp.permute(total, axes=(0, *range(2, 2 + len(points)), 1))
+    summed = (1,)
+    if orders is order:
+        slopes, summed = xp.reshape(slopes, shape=(*slopes.shape[:2], dims, len(orders), *slopes.shape[3:])), (1, 2)
+    by_axis = [xp.sum(g * xp.select(slopes, axis=2, index=i), axis=summed, keepdims=False) for i in range(dims)]
+    return xp.stack(*by_axis, axis=dims + 1)
 
 
 @op(batch="folded", kernel="sampling", linear="x",
