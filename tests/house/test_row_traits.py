@@ -36,8 +36,6 @@ NOT_ROWS = {
     "why/edits/": "words of the user's source text",
     "amp/casting.py": "functions of torch, by what autocast does with them",
     "functional/out_dtypes.py": "functions of torch, by what they say of an `out` that does not fit",
-    "kernels/machine.py": "operators of the expressions that kernels are made from",
-    "kernels/trace.py": "operators of the expressions that kernels are made from",
     "nn/lazy.py": "operators of Python",
     "sparse/dispatch.py": "methods of dense tensors",
 }

@@ -1,4 +1,4 @@
-"""Kernels that go along an axis, sample images or compare rows, against the NumPy functions they stand for."""
+"""Kernels that go along an axis or sample images, against the NumPy functions they stand for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from kernel_checks import numpy_function, parts, refuse
 
 import whygrad
-from whygrad.kernels import distances, sampling, scans
 from whygrad.kernels import gather_scatter as elements
+from whygrad.kernels import sampling, scans
 from whygrad.kernels.pool import pool
 from whygrad.kernels.registry import make
 from whygrad.ops.resample import Sampling
@@ -22,14 +22,14 @@ ALONG = [(shape, axis) for shape in SHAPES for axis in range(len(shape))]
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
-    for module in (elements, scans, distances):
+    for module in (elements, scans):
         monkeypatch.setattr(module, "MIN_SIZE", 0)
-    for module in (elements, scans, distances, sampling):
+    for module in (elements, scans, sampling):
         monkeypatch.setattr(module, "SERIAL_BELOW", 64)
-    for planned in (elements._plan, scans._plan, distances._plan, sampling._plan):
+    for planned in (elements._plan, scans._plan, sampling._plan):
         planned.cache_clear()
     yield
-    for planned in (elements._plan, scans._plan, distances._plan, sampling._plan):
+    for planned in (elements._plan, scans._plan, sampling._plan):
         planned.cache_clear()
 
 
@@ -137,20 +137,13 @@ def test_sampling(shape, align_corners, padding_mode):
     for order in itertools.product((0, 1), repeat=2):
         compare("grid_sampler", x, grid, order=order, sampling=settings)
         compare("grid_sampler_backward", numbers((*shape[:2], 6, 11)), grid, shape=shape, order=order, sampling=settings)
+    compare("grid_sampler", x, grid, order=((0, 0), (1, 0), (0, 1)), sampling=settings)
+    compare("grid_sampler_backward", numbers((*shape[:2], 2, 6, 11)), grid, shape=shape, order=((0, 1), (1, 0)),
+            sampling=settings)
     told = make("grid_sampler", lambda *args, **statics: "numpy")
     assert told(x, grid, order=(0, 0), sampling=settings._replace(mode="bicubic")) == "numpy"
     assert told(x, grid, order=(2, 0), sampling=settings) == "numpy"
     assert told(x, grid.astype("f8"), order=(0, 0), sampling=settings) == "numpy"
-
-
-@pytest.mark.parametrize(("a", "b"), [((9, 33), (21, 33)), ((3, 20, 16), (3, 7, 16)), ((5, 3), (5, 3)), ((2, 100), (9, 100)),
-                                      ((4, 70), (1, 70))])
-def test_distances(a, b):
-    x, y = (rng.integers(-3, 3, shape).astype("f4") for shape in (a, b))  # some coordinates are equal
-    compare("cdist", x, y, ord=1)
-    compare("signs_towards", numbers((*a[:-1], b[-2])), x, y)
-    compare("signs_apart", numbers(a), x, y)
-    assert make("cdist", lambda *args, **statics: "numpy")(x, y, ord=2) == "numpy"
 
 
 @pytest.mark.parametrize(("shape", "axis"), ALONG)

@@ -144,9 +144,6 @@ CALLS = {
     "embedding_backward": [((normal(300, 30), PLACES), {"rows": 100, "padding_idx": padding, "by_frequency": False})
                            for padding in (-1, int(PLACES[0]))],
     "topk": [((normal(200, 90),), {"k": 5, "axis": axis, "largest": largest}) for axis in (0, 1) for largest in (True, False)],
-    "cdist": [((normal(90, 33), normal(70, 33)), {"ord": 1})],
-    "signs_towards": [((normal(90, 70), normal(90, 33), normal(70, 33)), {})],
-    "signs_apart": [((normal(90, 33), normal(90, 33), normal(70, 33)), {})],
     "grid_sampler": [((IMAGES, GRID), {"order": order, "sampling": Sampling("bilinear", "zeros", False)})
                      for order in ((0, 0), (1, 0), (0, 1))],
     "grid_sampler_backward": [((normal(3, 5, 6, 11), GRID), {"shape": IMAGES.shape, "order": order,

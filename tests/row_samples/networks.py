@@ -231,9 +231,11 @@ SAMPLES |= {
     "upsample": [case(real(1, 2, 3, 4), axes=axes, kind="UpsampleBilinear2D") for axes in RESIZED],
     "upsample_backward": [case(real(1, 1, 3, axes[1].out), axes=axes, kind="UpsampleBilinear2D") for axes in RESIZED],
     "grid_sampler": [case(real(1, 2, 3, 4), POINTS, order=(0, 0), sampling=sampling) for sampling in READING] + [
-        case(real(1, 1, 2, 3, 2), real(1, 1, 2, 1, 3, low=-0.9, high=0.9), order=(0, 0, 0), sampling=READING[0])],
+        case(real(1, 1, 2, 3, 2), real(1, 1, 2, 1, 3, low=-0.9, high=0.9), order=(0, 0, 0), sampling=READING[0]),
+        case(real(1, 2, 3, 4), POINTS, order=((0, 0), (0, 1), (1, 0)), sampling=READING[0])],
     "grid_sampler_backward": [case(real(1, 1, 2, 2), POINTS, shape=(1, 1, 3, 4), order=(0, 0), sampling=sampling)
-                              for sampling in READING[::3]],
+                              for sampling in READING[::3]] + [
+        case(real(1, 1, 2, 2, 2), POINTS, shape=(1, 1, 3, 4), order=((0, 1), (1, 0)), sampling=READING[1])],
     "affine_grid": [case(real(2, 2, 3), size=(2, 3), align_corners=corners) for corners in (False, True)] + [
         case(real(1, 3, 4), size=(1, 2, 2), align_corners=False)],
     "affine_grid_backward": [case(real(2, 2, 3, 2), size=(2, 3), align_corners=corners) for corners in (False, True)],

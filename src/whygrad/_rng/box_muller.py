@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from whygrad._rng.arrays import Array
+from whygrad.base import cephes
 
 
 def box_muller_double(blocks: Array) -> Array:
@@ -37,23 +38,7 @@ def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     return y
 
 
-def _singles(*numbers: float) -> tuple[float, ...]:
-    return tuple(np.array(numbers, np.float32).tolist())
-
-
-LOGARITHM = _singles(
-    7.0376836292e-2,
-    -1.1514610310e-1,
-    1.1676998740e-1,
-    -1.2420140846e-1,
-    1.4249322787e-1,
-    -1.6668057665e-1,
-    2.0000714765e-1,
-    -2.4999993993e-1,
-    3.3333331174e-1,
-)
-COSINE = _singles(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-SINE = _singles(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+LOGARITHM, COSINE, SINE = (np.array(table, np.float32).tolist() for table in (cephes.LOGARITHM, cephes.COSINE, cephes.SINE))
 
 
 def log_single(x: Array) -> Array:

@@ -43,7 +43,7 @@ from whygrad.backends import (
     numpy_spectral,
 )
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.half_precision import in_float32, is_bfloat16, is_short, rounds_once
+from whygrad.backends.half_precision import in_float32, is_bfloat16, is_half, rounds_once
 from whygrad.base import acceleration
 from whygrad.ops import TABLE, Row
 from whygrad.ops.vocabulary import Vocabulary
@@ -96,7 +96,7 @@ class RawVocabulary(Vocabulary):
             raise AttributeError(f"no row is called '{name}'")
         half = TABLE[name].traits.half if name in TABLE and not rounds_once(found) else "native"
         if half != "native":
-            found = in_float32(found, is_bfloat16 if half == "bfloat16" else is_short)
+            found = in_float32(found, is_bfloat16 if half == "bfloat16" else is_half)
         return acceleration.bind_row(name, found, self.__dict__)
 
 

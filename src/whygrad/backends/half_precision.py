@@ -15,7 +15,7 @@ def is_bfloat16(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "V" and x.dtype.itemsize == 2
 
 
-def is_short(x: Any) -> bool:
+def is_half(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.itemsize == 2 and x.dtype.kind in "fV"
 
 
@@ -24,16 +24,16 @@ def rounds_once(function: Callable[..., Any]) -> bool:
     return isinstance(getattr(function, "__wrapped__", function), np.ufunc)
 
 
-def in_float32(function: Callable[..., Any], is_short: Callable[[Any], bool] = is_short) -> Callable[..., Any]:
+def in_float32(function: Callable[..., Any], is_half: Callable[[Any], bool] = is_half) -> Callable[..., Any]:
     """Computed in float32, and rounded once at the end."""
 
     def widened(*arrays: Any, **statics: Any) -> Any:
         for x in arrays:
-            if getattr(x, "itemsize", 0) == 2 and is_short(x):
+            if getattr(x, "itemsize", 0) == 2 and is_half(x):
                 break
         else:
             return function(*arrays, **statics)
-        out = function(*[x.astype(np.float32) if is_short(x) else x for x in arrays], **statics)
+        out = function(*[x.astype(np.float32) if is_half(x) else x for x in arrays], **statics)
         return tuple([rounded(y, x.dtype) for y in out]) if isinstance(out, tuple) else rounded(out, x.dtype)
 
     return widened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from whygrad.backends.numpy_conv import in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.backends.numpy_pool import along, as_slice, elements_along, everything
 from whygrad.ops.conv import Window
-from whygrad.ops.resample import Interpolated, Sampling
+from whygrad.ops.resample import Interpolated, Sampling, orders_of
 
 Shape = tuple[int, ...]
 
@@ -172,14 +172,13 @@ def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> A
 
 
 class AxisTaps(NamedTuple):
-    """For each grid point and along one axis: the pixels it reads, whether they lie in the image, and their weights.
-
-    The first axis of the arrays counts the pixels that one point reads.
+    """For each grid point and along one axis: the pixels it reads, whether they lie in the image, and by order of the derivative
+    their weights. The first axis of the arrays counts the pixels that one point reads.
     """
 
     pixel: np.ndarray
     inside: np.ndarray
-    weight: Any
+    weights: dict[int, Any]
 
 
 def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
@@ -218,8 +217,8 @@ def coefficients_of(mode: str, order: int, dtype: Any) -> tuple[Any, Any]:
     return np.array(list(table), dtype), np.array(derived, dtype).T
 
 
-def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> AxisTaps:
-    """`grid` holds coordinates from -1 to 1; `order` is the order of the derivative by the coordinate."""
+def axis_taps(grid: np.ndarray, size: int, orders: set[int], sampling: Sampling) -> AxisTaps:
+    """`grid` holds coordinates from -1 to 1; `orders` are those of derivatives by the coordinate."""
     scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
     if sampling.align_corners:
         position = (grid + 1) * scale
@@ -230,42 +229,52 @@ def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> Ax
     if sampling.mode != "bicubic":
         position, slope = padded_position(position, size, sampling)
     if sampling.mode == "nearest":
-        return taps_at(np.rint(position)[None], size, np.full((1, *grid.shape), order == 0, grid.dtype))
-    first = np.floor(position)
-    part = position - first
-    offsets, coefficients = coefficients_of(sampling.mode, order, grid.dtype)
-    by_pixel = (-1,) + (1,) * grid.ndim
-    pixel = first + offsets.reshape(by_pixel)
-    if sampling.mode == "bicubic":
-        pixel, _ = padded_position(pixel, size, sampling)
-    weight: Any = np.zeros(pixel.shape, grid.dtype)
-    for coefficient in coefficients:
-        weight = weight * part + coefficient.reshape(by_pixel)
-    # Chain rule: each derivative multiplies by the derivative of the position.
-    return taps_at(pixel, size, weight * (slope * scale) ** order if order else weight)
-
-
-def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
+        pixel = np.rint(position)[None]
+        weights = {order: np.full(pixel.shape, order == 0, grid.dtype) for order in orders}
+    else:
+        first = np.floor(position)
+        part = position - first
+        by_pixel = (-1,) + (1,) * grid.ndim
+        weights = {}
+        for order in orders:
+            offsets, coefficients = coefficients_of(sampling.mode, order, grid.dtype)
+            weight: Any = np.zeros((len(offsets), *grid.shape), grid.dtype)
+            for coefficient in coefficients:
+                weight = weight * part + coefficient.reshape(by_pixel)
+            # Chain rule: each derivative multiplies by the derivative of the position.
+            weights[order] = weight * (slope * scale) ** order if order else weight
+        pixel = first + offsets.reshape(by_pixel)
+        if sampling.mode == "bicubic":
+            pixel, _ = padded_position(pixel, size, sampling)
     inside = (pixel >= 0) & (pixel <= size - 1)
-    return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
+    return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weights)
 
 
-def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
-    """For each of the pixels next to the points: (indices in the flattened image, whether they lie in it, weights), each of
-    shape (images, points)."""
+def grid_taps(grid: np.ndarray, image: Shape, orders: tuple[Shape, ...], sampling: Sampling) -> tuple[Any, Any, Any]:
+    """Of the pixels next to the points: indices in the flattened image, and whether they lie in it, of shape
+    (pixels, images, points); and weights of shape (orders, pixels, images, points)."""
     dims, points = len(image), grid.shape[:-1]
-    axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
-    index, inside, weight = axes[0]
-    for taps, size in zip(axes[1:], image[1:], strict=True):
-        index = (index[:, None] * size + taps.pixel).reshape(-1, *points)
-        inside = (inside[:, None] & taps.inside).reshape(-1, *points)
-        weight = (weight[:, None] * taps.weight).reshape(-1, *points)
-    weight = np.where(inside, weight, 0).astype(grid.dtype, copy=False)
-    yield from zip(*[a.reshape(len(index), len(grid), math.prod(points[1:])) for a in (index, inside, weight)], strict=True)
+    axes = [axis_taps(grid[..., dims - 1 - i], image[i], {order[i] for order in orders}, sampling) for i in range(dims)]
+
+    def combined(parts: list[Any], combine: Callable[[Any, Any, int], Any]) -> Any:
+        result = parts[0]
+        for i in range(1, dims):
+            result = combine(result[:, None], parts[i], image[i]).reshape(-1, *points)
+        return result
+
+    index = combined([taps.pixel for taps in axes], lambda a, b, size: a * size + b)
+    inside = combined([taps.inside for taps in axes], lambda a, b, size: a & b)
+    weights = np.empty((len(orders), *inside.shape), grid.dtype)
+    for target, order in zip(weights, orders, strict=True):
+        target[...] = combined([taps.weights[n] for taps, n in zip(axes, order, strict=True)], lambda a, b, size: a * b)
+    weights[:, ~inside] = 0
+    shape = len(index), len(grid), math.prod(points[1:])
+    return index.reshape(shape), inside.reshape(shape), weights.reshape(-1, *shape)
 
 
 @in_single_precision
-def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
+def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Sampling) -> Any:
+    orders = orders_of(order)
     count, channels, *image = x.shape
     size, points = math.prod(image), math.prod(grid.shape[1:-1])
     # With the channels last, one index reads all of them.
@@ -273,34 +282,37 @@ def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     first = (np.arange(count) * size)[:, None]
     # Pixels outside the image contribute 0, even if the pixel read instead of them is not finite.
     spoilt = not np.isfinite(pixels).all()
-    out = np.empty((count, channels, points), x.dtype)
-    step = max(1, CHUNK // max(1, channels * points))
+    out = np.empty((count, channels, len(orders), points), x.dtype)
+    step = max(1, CHUNK // max(1, channels * points * len(orders)))
     for start in range(0, count, step):
         some = slice(start, start + step)
-        total = np.zeros((len(out[some]), points, channels), x.dtype)
-        part = np.empty_like(total)
-        for index, inside, weight in grid_taps(grid[some], tuple(image), order, sampling):
+        total = np.zeros((len(orders), len(out[some]), points, channels), x.dtype)
+        part = np.empty_like(total[0])
+        indices, insides, weights = grid_taps(grid[some], tuple(image), orders, sampling)
+        for i, (index, inside) in enumerate(zip(indices, insides, strict=True)):
             np.take(pixels, first[some] + index, axis=0, out=part, mode="clip")
             if spoilt:
                 part[~inside] = 0
-            part *= weight[..., None]
-            total += part
-        out[some] = total.swapaxes(1, 2)
-    return out.reshape(count, channels, *grid.shape[1:-1])
+            total += part * weights[:, i, ..., None]
+        out[some] = total.transpose(1, 3, 0, 2)
+    return out.reshape(count, channels, *([len(orders)] if orders is order else []), *grid.shape[1:-1])
 
 
 @in_single_precision
-def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, sampling: Sampling) -> Any:
+def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Any, sampling: Sampling) -> Any:
+    orders = orders_of(order)
     count, channels, *image = shape
+    points = math.prod(grid.shape[1:-1])
     first = (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
     result = np.zeros(math.prod(shape), y.dtype)
-    y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
-    step = max(1, CHUNK // max(1, channels * y.shape[-1]))
+    y = y.reshape(count, channels, len(orders), points)
+    step = max(1, CHUNK // max(1, channels * points * len(orders)))
     for start in range(0, count, step):
         some = slice(start, start + step)
-        for index, _, weight in grid_taps(grid[some], tuple(image), order, sampling):
-            indices = first[some] + index[:, None]
-            add_at(result, indices.reshape(-1), (y[some] * weight[:, None]).reshape(-1))
+        indices, _, weights = grid_taps(grid[some], tuple(image), orders, sampling)
+        for i, index in enumerate(indices):
+            shares = (y[some] * weights[:, i].swapaxes(0, 1)[:, None]).sum(axis=2)
+            add_at(result, (first[some] + index[:, None]).reshape(-1), shares.reshape(-1))
     return result.reshape(shape)
 
 

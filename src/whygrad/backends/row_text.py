@@ -9,26 +9,58 @@ edge), so rows of one pattern have the same code: it is compiled once for all of
 
 from __future__ import annotations
 
+import atexit
 import linecache
+import marshal
+import sys
+import zlib
 from collections.abc import Callable, Iterable
+from functools import cache
 from types import CodeType
 from typing import Any
 
+from whygrad.base import disk_cache
 from whygrad.ops.plan import RowPlan
 from whygrad.ops.table import NoGrad, Rule
 
 _compiled_texts: dict[str, CodeType] = {}
+# The file that keeps them between processes: to compile a text takes 0.3 ms, to load its code 0.02 ms.
+STORED = f"rows-{sys.implementation.cache_tag}"
+MAX_STORED = 4 << 20  # bytes of text and code
 
 
 def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
     """The function `name` defined by the source code `text`, with these globals."""
     code = _compiled_texts.get(text)
     if code is None:
-        filename = f"<whygrad rows {len(_compiled_texts)}: {name}>"
+        filename = f"<whygrad rows {zlib.crc32(text.encode()):08x}: {name}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        code = _compiled_texts[text] = compile(text, filename, "exec")
+        stored = _stored_codes().get(text)
+        code = _compiled_texts[text] = compile(text, filename, "exec") if stored is None else marshal.loads(stored)
     exec(code, scope)
     return scope[name]
+
+
+@cache
+def _stored_codes() -> dict[str, bytes]:
+    """By text, as earlier processes have left them. New ones are added when this process ends."""
+    atexit.register(_store)
+    return _read_stored()
+
+
+def _read_stored() -> dict[str, bytes]:
+    data = disk_cache.read(STORED)
+    version, found = marshal.loads(data) if data else ("", {})
+    return found if version == sys.version else {}
+
+
+def _store() -> None:
+    new = {text: marshal.dumps(code) for text, code in _compiled_texts.items() if text not in _stored_codes()}
+    if new:
+        stored = {**_read_stored(), **new}  # another process may have written
+        if sum(len(text) + len(code) for text, code in stored.items()) > MAX_STORED:
+            stored = new
+        disk_cache.write(STORED, marshal.dumps((sys.version, stored)))
 
 
 class _Names:

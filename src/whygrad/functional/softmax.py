@@ -36,7 +36,8 @@ def _make(name: str, what: str) -> Callable[..., Any]:
         result = row(input, axis=(dim,) if ndim else ())
         return result if out is None else with_out(name, result, out, input)
 
-    public(name=name, doc=f"{what} along `dim`; computed in `dtype` if that is given.", short=short_along_dim(name, "fV"))(function)
+    public(name=name, doc=f"{what} along `dim`; computed in `dtype` if that is given.",
+           short=short_along_dim(name, "fV"))(function)
     return function
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from whygrad.base import acceleration
 from whygrad.kernels import jit
 from whygrad.kernels.jit import JitElementwise, JitKernel, JitSlot, counts, not_compiled, unavailable
-from whygrad.kernels.registry import KERNELS
+from whygrad.kernels.registry import KERNELS, load
 from whygrad.ops.table import Row
 
 __all__ = ["empty_cache", "enabled", "memory_stats", "stats"]
@@ -38,9 +38,10 @@ def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any
 def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable[..., Any], function: Callable[..., Any], *,
                      takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False) -> None:
     def traced(*symbols: Any, **statics: Any) -> Any:
-        from whygrad.kernels.trace import as_traced, vocabulary
-
-        return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
+        if not takes_vocabulary:
+            return function(*symbols, **statics)
+        tracing = load("trace")
+        return tracing.as_traced(function)(tracing.vocabulary, *symbols, **statics)
 
     JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass,
                    may_overwrite=may_overwrite).bind(scope, key)
@@ -48,20 +49,17 @@ def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable
 
 def bind_row_write(scope: dict[Any, Any], key: Any, row: Row, numpy: Callable[..., Any]) -> None:
     def traced(*symbols: Any) -> Any:
-        from whygrad.kernels.trace import as_traced, vocabulary
-
         # Statics are inputs here: a number among them may be another one in every call.
-        count = len(row.inputs)
-        return as_traced(row.forward)(vocabulary, *symbols[:count], **dict(zip(row.statics, symbols[count:], strict=True)))
+        count, tracing = len(row.inputs), load("trace")
+        statics = dict(zip(row.statics, symbols[count:], strict=True))
+        return tracing.as_traced(row.forward)(tracing.vocabulary, *symbols[:count], **statics)
 
     JitElementwise(f"{row.name}_into", numpy, traced, into=True).bind(scope, key)
 
 
 def bind_ufunc_write(scope: dict[Any, Any], key: Any, word: str, numpy: Callable[..., Any]) -> None:
     def traced(*symbols: Any) -> Any:
-        from whygrad.kernels.trace import vocabulary
-
-        return vocabulary.apply(word, *symbols)
+        return load("trace").vocabulary.apply(word, *symbols)
 
     JitElementwise(f"{word}_into", numpy, traced, into=True).bind(scope, key)
 
@@ -91,16 +89,11 @@ def is_hot(size: int) -> bool:
 def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, size: int, *, pure: bool) -> Any:
     key = update, count
     if is_hot(size):
-        from whygrad.kernels.steps import make_step as make
-
-        return make(update, numbers, count, pure=pure)
+        return load("steps").make_step(update, numbers, count, pure=pure)
     if unavailable() != "" or not pure or key in _steps_not_cached:
         return None
-    from whygrad.kernels.code import only_cached
-    from whygrad.kernels.steps import make_step as make
-
-    with only_cached():
-        step = make(update, numbers, count, pure=True)
+    with jit.loading_only():
+        step = load("steps").make_step(update, numbers, count, pure=True)
     if step is None:
         _steps_not_cached.add(key)
     return step
@@ -112,17 +105,14 @@ _steps_not_cached: set[Any] = set()
 def add_rows(target: Any, index: Any, rows: Any) -> bool:
     if target.dtype != "f4" or not is_hot(rows.size):
         return False
-    from whygrad.kernels.indexing import add_rows
-
-    return add_rows(rows, index, target.shape, into=target) is not None
+    return load("indexing").add_rows(rows, index, target.shape, into=target) is not None
 
 
 def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> bool:
     if target.dtype != "f4" or not is_hot(index.size):
         return False
-    from whygrad.kernels.gather_scatter import put
-
-    return put(target, index, source, axis, how)
+    done: bool = load("gather_scatter").put(target, index, source, axis, how)
+    return done
 
 
 def within(index: Any, size: int) -> bool:
@@ -130,9 +120,7 @@ def within(index: Any, size: int) -> bool:
     if _within is None:
         if not is_hot(index.size):
             return bool(index.min() >= 0 and index.max() < size)
-        from whygrad.kernels import gather_scatter
-
-        _within = gather_scatter.within()
+        _within = load("gather_scatter").within()
     return _within(index, size)
 
 
@@ -149,8 +137,7 @@ def address(x: Any) -> int:
 def drawing(name: str, count: int) -> Callable[..., Any] | None:
     found = _drawing.get(name)
     if found is None and is_hot(count):
-        from whygrad.kernels import random
-
+        random = load("random")
         if random.state_is_known():
             made = {"normals": random.normals, "swaps": random.swaps}.get(name)
             found = _drawing[name] = made() if made else random.drawing(name)
@@ -186,10 +173,9 @@ def stats() -> dict[str, Any]:
                               "calls": {"native": 0, "numpy": 0}, "by_name": {}}
     reason = unavailable()
     if reason == "":
-        from whygrad.kernels import calls, code, host
-
-        result |= code.counts | {"calls": {"native": host.counted[0], "numpy": host.counted[1]}}
-        result["by_name"] = {name: {"native": native, "numpy": numpy} for name, (native, numpy) in sorted(calls.counters.items())}
+        counted, counters = load("host").counted, load("calls").counters
+        result |= load("code").counts | {"calls": {"native": counted[0], "numpy": counted[1]}}
+        result["by_name"] = {name: {"native": native, "numpy": numpy} for name, (native, numpy) in sorted(counters.items())}
     elif reason:
         result["unavailable"] = reason
     return result

@@ -37,10 +37,10 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
     each = -(-floats // host().lanes) * host().lanes
     serial = samples * heads * queries * keys * depth < SERIAL_WORK
     (bits,) = struct.unpack("q", struct.pack("d", scale))
-    plan = AttentionPlan(
-        each=each, shared=0, units=units, serial_below=SERIAL if serial else 0, heads=heads, group=group, queries=queries,
-        keys=keys, depth=depth, blocks=blocks, causal=int(causal), scale=bits)
-    return plan.array(strides=[n // 4 for s in strides for n in s[:3]])
+    return AttentionPlan.of(
+        each=each, shared=0, units=units, units_serial=SERIAL if serial else 0, heads=heads, group=group, queries=queries,
+        keys=keys, depth=depth, blocks=blocks, causal=int(causal), scale=bits,
+        strides=[n // 4 for s in strides for n in s[:3]])
 
 
 @lru_cache(maxsize=512)

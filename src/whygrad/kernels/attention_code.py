@@ -9,48 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import multiplying, panel_width, transposing
-from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import LINE, lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.stages import OfPlan, Part, Plan, Task, part_for_all, staged
+from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
+from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Function, Value
 
 # Keys (forward) and queries (backward) that are treated at a time: their scores stay in the nearest cache.
 KEYS, QUERIES = 128, 64
 
 
-@dataclass(kw_only=True)
 class AttentionPlan(Plan):
-    units: int
-    serial_below: int
-    heads: int
-    group: int  # heads of the query that share one of key and value
-    queries: int
-    keys: int
-    depth: int
-    blocks: int
-    causal: int
-    scale: int  # the bits of a float64
-    strides: int = 0  # where the table begins: for each array floats from sample to sample, head to head and row to row
+    # group: heads of the query that share one of key and value; scale: the bits of a float64; strides: where the table
+    # begins: for each array floats from sample to sample, head to head and row to row
+    numbers = "units units_serial heads group queries keys depth blocks causal scale strides"
 
 
-class Attention(Task):
-    def __init__(self, module: Any, name: str) -> None:
-        super().__init__(module, f"{name}_task", AttentionPlan)
-
-    def place(self, number: int, sample: Value, head: Value) -> tuple[Value, Value]:
-        """Where a head of an array begins, and how far apart its rows are."""
-        strides = self.table("strides")
-        of_sample, of_head, of_row = (self.load(I64, strides, 3 * number + i) for i in range(3))
-        return self.pointer(F32, self.array(number), sample * of_sample + head * of_head), of_row
-
-    def do(self, function: str, *arguments: Any) -> None:
-        self.call(function, VOID, *[x if isinstance(x, Value) else self.integer(x) for x in arguments])
+def _place(f: Task, number: int, sample: Value, head: Value) -> tuple[Value, Value]:
+    """Where a head of an array begins, and how far apart its rows are."""
+    strides = f.table("strides")
+    of_sample, of_head, of_row = (f.load(I64, strides, 3 * number + i) for i in range(3))
+    return f.pointer(F32, f.array(number), sample * of_sample + head * of_head), of_row
 
 
 def _scale(f: OfPlan) -> Value:
@@ -75,10 +58,10 @@ def _exp(f: Function, x: Value) -> Value:
 def forward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, logarithms of sums, workspace)"""
     functions = multiplying(partial=False), transposing(), _softening(), _sharing_out(), _fetching()
-    return staged("attention", "attention", "vvvvfw", lambda module, name: _write_forward(Attention(module, name), *functions))
+    return staged("attention", "vvvvfw", AttentionPlan, units=lambda f: _write_forward(f, *functions))
 
 
-def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out: str, fetch: str) -> list[Stage]:
+def _write_forward(f: Task, product: str, turn: str, soften: str, share_out: str, fetch: str) -> None:
     width = panel_width()
     heads, group, queries, keys, depth, blocks = f.fields("heads group queries keys depth blocks")
     q_transposed = f.workspace(5)
@@ -91,31 +74,29 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
         sample, head = both // heads, both % heads
         with f.when(number.equals(0) & (unit + blocks < f.high)):
             coming, of_it = (both + 1) // heads, (both + 1) % heads
-            f.do(fetch, f.plan, *f.place(0, coming, of_it), queries)
+            f.do(fetch, f.plan, *_place(f, 0, coming, of_it), queries)
             for array in (1, 2):
-                f.do(fetch, f.plan, *f.place(array, coming, of_it // group), keys)
+                f.do(fetch, f.plan, *_place(f, array, coming, of_it // group), keys)
         # From both ends alternately: with a causal mask late blocks have more to do.
         block = f.choose((number & 1).equals(0), number >> 1, blocks - 1 - (number >> 1))
         first = block * width
-        rows = smaller(f, queries - first, f.integer(width))
-        q, q_row = f.place(0, sample, head)
-        k, k_row = f.place(1, sample, head // group)
-        v, v_row = f.place(2, sample, head // group)
-        out, out_row = f.place(3, sample, head)
+        rows = f.smaller(queries - first, f.integer(width))
+        q, q_row = _place(f, 0, sample, head)
+        k, k_row = _place(f, 1, sample, head // group)
+        v, v_row = _place(f, 2, sample, head // group)
+        out, out_row = _place(f, 3, sample, head)
         f.do(turn, f.pointer(F32, q, first * q_row), q_row, rows, depth, q_transposed, width, width, _scale(f))
         for vector in (0, host().lanes):
             f.store(f.constant(-math.inf, F32, host().lanes), highest, vector)
             f.store(f.zeros(F32, host().lanes), total, vector)
-        seen = f.choose(_causal(f), smaller(f, keys, first + width), keys)
+        seen = f.choose(_causal(f), f.smaller(keys, first + width), keys)
         with f.loop(0, seen, KEYS) as key:
-            count = smaller(f, seen - key, f.integer(KEYS))
+            count = f.smaller(seen - key, f.integer(KEYS))
             f.do(product, count, depth, f.pointer(F32, k, key * k_row), k_row, 1, q_transposed, width, scores, width, 0, width)
             f.do(soften, f.plan, scores, count, first - key, highest, total, sums, key)
             f.do(product, depth, count, f.pointer(F32, v, key * v_row), 1, v_row, scores, width, sums, width, key, width)
         f.do(share_out, f.plan, sums, highest, total, f.pointer(F32, f.array(4), both * queries + first), rows)
         f.do(turn, sums, width, depth, rows, f.pointer(F32, out, first * out_row), out_row, depth, f.constant(1.0, F32))
-    f.end()
-    return [Stage(f, "units", "serial_below")]
 
 
 def _softening() -> str:
@@ -138,10 +119,10 @@ def _softening() -> str:
 
             # Rows up to `free` are seen by all lanes.
             first = ahead + half
-            free = f.choose(_causal(f), f.choose(first < 0, 0, smaller(f, first + 1, count)), count)
+            free = f.choose(_causal(f), f.choose(first < 0, 0, f.smaller(first + 1, count)), count)
             with f.loop(0, free) as row:
                 consider(f.load(F32, scores, place(row), lanes))
-            numbers = lane_numbers(f, lanes) + first.to(I32).spread(lanes)
+            numbers = f.lane_numbers(lanes) + first.to(I32).spread(lanes)
             with f.loop(free, count) as row:
                 score = f.choose(numbers >= row.to(I32).spread(lanes), f.load(F32, scores, place(row), lanes), -math.inf)
                 f.store(score, scores, place(row))
@@ -185,11 +166,11 @@ def _sharing_out() -> str:
 def backward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, its gradient, gradients of query, key and value, logarithms, workspace)"""
     functions = multiplying(partial=False), multiplying(partial=True), transposing(), _dots(), _sloping(), _fetching()
-    return staged("attention_backward", "attention backward", "vvvvvvvvfw",
-                  lambda module, name: _write_backward(Attention(module, name), *functions))
+    return staged("attention_backward", "vvvvvvvvfw", AttentionPlan, key="attention backward",
+                  units=lambda f: _write_backward(f, *functions))
 
 
-def _write_backward(f: Attention, product: str, product_into: str, turn: str, dots: str, slope: str, fetch: str) -> list[Stage]:
+def _write_backward(f: Task, product: str, product_into: str, turn: str, dots: str, slope: str, fetch: str) -> None:
     width = panel_width()
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
     panel = depth * width
@@ -202,32 +183,32 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
         with f.when(unit + 1 < f.high):
             coming, of_it = (unit + 1) // (heads // group), (unit + 1) % (heads // group)
             for number in (0, 3, 4):
-                f.do(fetch, f.plan, *f.place(number, coming, of_it * group), queries)
+                f.do(fetch, f.plan, *_place(f, number, coming, of_it * group), queries)
             for number in (1, 2):
-                f.do(fetch, f.plan, *f.place(number, coming, of_it), keys)
-        k, k_row = f.place(1, sample, shared)
-        v, v_row = f.place(2, sample, shared)
+                f.do(fetch, f.plan, *_place(f, number, coming, of_it), keys)
+        k, k_row = _place(f, 1, sample, shared)
+        v, v_row = _place(f, 2, sample, shared)
         with f.loop(0, group) as member:
             head = shared * group + member
-            f.do(dots, f.plan, *f.place(3, sample, head), *f.place(4, sample, head), f.pointer(F32, along, member * queries))
+            f.do(dots, f.plan, *_place(f, 3, sample, head), *_place(f, 4, sample, head), f.pointer(F32, along, member * queries))
         with f.loop(0, keys, width) as key:
-            count = smaller(f, keys - key, f.integer(width))
+            count = f.smaller(keys - key, f.integer(width))
             here, there = f.pointer(F32, k, key * k_row), f.pointer(F32, v, key * v_row)
             f.do(turn, here, k_row, count, depth, k_transposed, width, width, _scale(f))
             f.do(turn, there, v_row, count, depth, v_transposed, width, width, f.constant(1.0, F32))
             (g_k, g_k_row), (g_v, g_v_row) = ((f.pointer(F32, start, key * row), row)
-                                              for start, row in (f.place(number, sample, shared) for number in (6, 7)))
+                                              for start, row in (_place(f, number, sample, shared) for number in (6, 7)))
             first_query = f.choose(_causal(f), key, 0)
             with f.when(first_query >= queries):  # nobody sees these keys: sums of no products are zeros
                 f.do(product_into, count, 0, weights, 1, width, here, k_row, g_k, g_k_row, 0, depth)
                 f.do(product_into, count, 0, weights, 1, width, there, v_row, g_v, g_v_row, 0, depth)
             with f.loop(0, group) as member:
                 head = shared * group + member
-                q_start, q_row = f.place(0, sample, head)
-                g_start, g_row = f.place(4, sample, head)
-                g_q_start, g_q_row = f.place(5, sample, head)
+                q_start, q_row = _place(f, 0, sample, head)
+                g_start, g_row = _place(f, 4, sample, head)
+                g_q_start, g_q_row = _place(f, 5, sample, head)
                 with f.loop(first_query, queries, QUERIES) as query:
-                    some = smaller(f, queries - query, f.integer(QUERIES))
+                    some = f.smaller(queries - query, f.integer(QUERIES))
                     q, g, g_q = (f.pointer(F32, start, query * row)
                                  for start, row in ((q_start, q_row), (g_start, g_row), (g_q_start, g_q_row)))
                     f.do(product, some, depth, q, q_row, 1, k_transposed, width, weights, width, 0, width)
@@ -239,8 +220,6 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                     f.do(product_into, count, some, weights, 1, width, g, g_row, g_v, g_v_row, more, depth)
                     f.do(product_into, count, some, slopes, 1, width, q, q_row, g_k, g_k_row, more, depth)
                     f.do(product_into, some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
-    f.end()
-    return [Stage(f, "units", "serial_below")]
 
 
 def _fetching() -> str:
@@ -281,10 +260,10 @@ def _sloping() -> str:
         lanes, width = host().lanes, panel_width()
         with f.loop(0, some) as row:
             logarithm, dot = (f.load(F32, base, row).spread(lanes) for base in (logarithms, along))
-            seen = f.choose(_causal(f), smaller(f, query + row + 1 - key, count), count)
+            seen = f.choose(_causal(f), f.smaller(query + row + 1 - key, count), count)
             for half in (0, lanes):
                 place = row * width + half
-                mask = lane_numbers(f, lanes) + half < seen.to(I32).spread(lanes)
+                mask = f.lane_numbers(lanes) + half < seen.to(I32).spread(lanes)
                 weight = f.choose(mask, _exp(f, f.load(F32, weights, place, lanes) - logarithm), 0.0)
                 slope = weight * (f.load(F32, slopes, place, lanes) - dot) * _scale(f).spread(lanes)
                 f.store(weight, weights, place)

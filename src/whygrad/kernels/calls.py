@@ -11,14 +11,11 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels import host
 from whygrad.kernels.values import ELEMENT, F64, I32, I64, POINTER, VOID, Function, Value
 
 METH_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
-NULL = ir.Constant(POINTER, None)
-TASK = ir.FunctionType(VOID, [POINTER, I64, I64]).as_pointer()  # task(slots, low, high)
+TASK = [POINTER, I64, I64]  # task(slots, low, high)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -33,9 +30,14 @@ _new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void
 counters: dict[str, Any] = {}
 
 
-def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]],
+def _nothing(*args: Any) -> None:
+    return None
+
+
+def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
                     parameters: Sequence[int] = ()) -> Callable[..., Any]:
-    """`fallback` is what to call for other kinds of arguments, and for other shapes; `parameters` are numbers for the entry."""
+    """`fallback` is what to call for other kinds of arguments, and for other shapes; without it, the function gives None then.
+    `parameters` are numbers for the entry."""
     definition = _MethodDefinition(name.encode(), address, METH_FASTCALL_WITH_KEYWORDS, None)
     counter = counters.get(name)
     if counter is None:
@@ -44,7 +46,7 @@ def python_function(name: str, address: int, fallback: tuple[Callable[..., Any],
     # Functions look at their definition and their counter as long as they live, which may be longer than this module.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     known = struct.pack(f"{1 + len(parameters)}q", ctypes.addressof(counter), *parameters)
-    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*fallback, known), None)
+    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*(fallback or (_nothing, _nothing)), known), None)
     return function
 
 
@@ -70,12 +72,12 @@ class Entry:
 
     def _exit(self, fallbacks: Value, number: int) -> Any:
         f = self.f
-        block, here = f.function.append_basic_block("fallback"), f.b.block
-        f.b.position_at_end(block)
+        block, here = f.b.append_block(), f.b.block
+        f.b.continue_in(block)
         self._count(1)
         fallback = f.load(POINTER, fallbacks, host.TUPLE_ITEMS // 8 + number)
-        f.b.ret(f.call("PyObject_Vectorcall", POINTER, fallback, self.arguments, self.count, self.keywords).v)
-        f.b.position_at_end(here)
+        f.give(f.call("PyObject_Vectorcall", POINTER, fallback, self.arguments, self.count, self.keywords))
+        f.b.continue_in(here)
         return block
 
     def _count(self, which: int) -> None:
@@ -91,19 +93,19 @@ class Entry:
         self._go_on_if(condition, self._other_shape)
 
     def _go_on_if(self, condition: Value, otherwise: Any) -> None:
-        block = self.f.function.append_basic_block("checked")
-        self.f.b.cbranch(condition.v, block, otherwise)
-        self.f.b.position_at_end(block)
+        block = self.f.b.append_block()
+        self.f.b.branch_if(condition.v, block, otherwise)
+        self.f.b.continue_in(block)
 
     def argument(self, i: int | Value) -> Value:
         return self.f.load(POINTER, self.arguments, i)
 
     def is_null(self, a: Value) -> Value:
-        return Value(self.f, self.f.b.icmp_unsigned("==", a.v, NULL))
+        return a.equals(self.f.null)
 
     def same(self, a: Value, symbol: str) -> Value:
         """Is `a` the address of this object?"""
-        return Value(self.f, self.f.b.icmp_unsigned("==", a.v, self.object(symbol).v))
+        return a.equals(self.object(symbol))
 
     def object(self, symbol: str) -> Value:
         return self.f.symbol(symbol)
@@ -126,7 +128,7 @@ class Entry:
         is_float, is_int = self.same(kind, "PyFloat_Type"), self.same(kind, "PyLong_Type")
         self.require(is_float | is_int)
         result = f.variable(f.constant(0.0, F64))
-        with f.b.if_else(is_float.v) as (floating, integer):
+        with f.either(is_float) as (floating, integer):
             with floating:
                 result.set(f.load(F64, value, 2))
             with integer:
@@ -151,16 +153,15 @@ class Entry:
             dtype = self.object(f"numpy_dtype_{dtype}".replace("?", "bool"))
         f.call("Py_IncRef", VOID, dtype)  # the new array takes a reference
         made = f.call("numpy_new_from_descr", POINTER, self.object("numpy_array_type"), dtype, ndim, shape,
-                      NULL if strides is None else strides, NULL, f.constant(0, I32), NULL)
-        with f.b.if_then(self.is_null(made).v, likely=False):
-            f.b.ret(NULL)
+                      f.null if strides is None else strides, f.null, f.constant(0, I32), f.null)
+        with f.when(self.is_null(made), likely=False):
+            f.give(f.null)
         return made
 
     def slots(self, values: list[Value]) -> Value:
         """The arguments of a task, in the frame."""
         f = self.f
-        with f.b.goto_entry_block():
-            place = Value(f, f.b.bitcast(f.b.alloca(I64, len(values)), POINTER))
+        place = f.frame(I64, len(values), 0)
         for i, value in enumerate(values):
             f.store(value, place, i)
         return place
@@ -169,12 +170,11 @@ class Entry:
         """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, its name, or its address."""
         f = self.f
         if isinstance(task, str):
-            task = f.module.globals.get(task) or ir.Function(f.module, TASK.pointee, task)
-        address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
-        with f.b.if_else((n < n.like(serial_below)).v) as (little, much):
+            task = f.module.declare(task, VOID, TASK)
+        address = task if isinstance(task, Value) else Value(f, task)
+        with f.either(n < n.like(serial_below)) as (little, much):
             with little:
-                known = f.b.bitcast(task.v, TASK) if isinstance(task, Value) else task
-                f.b.call(known, [slots.v, ir.Constant(I64, 0), n.v])
+                f.call_task(address, slots, f.integer(0), n)
             with much:
                 state = f.call("PyEval_SaveThread", POINTER)
                 f.call("whygrad_run_parallel", VOID, address, slots, n, f.integer(grain), f.integer(0))
@@ -182,7 +182,7 @@ class Entry:
 
     def give(self, result: Value) -> None:
         self._count(0)
-        self.f.b.ret(result.v)
+        self.f.give(result)
 
     def give_all(self, results: list[Value]) -> None:
         """One result as it is, several as a tuple, which takes the references to them."""
@@ -194,8 +194,8 @@ class Entry:
         with f.when(count.equals(1)):
             self.give(f.load(POINTER, results))
         together = f.call("PyTuple_New", POINTER, count)
-        with f.b.if_then(self.is_null(together).v, likely=False):
-            f.b.ret(NULL)
+        with f.when(self.is_null(together), likely=False):
+            f.give(f.null)
         with f.loop(0, count) as i:
             f.call("PyTuple_SetItem", I32, together, i, f.load(POINTER, results, i))
         self.give(together)

@@ -6,12 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whygrad.kernels.calls import Array, Entry, python_function
-from whygrad.kernels.code import address_of
-from whygrad.kernels.elementwise import local
+from whygrad.kernels.calls import Array, Entry
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
-from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
+from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, kernel_of, new_results, read_arguments
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
 SERIAL_BELOW = 16384
@@ -63,19 +60,12 @@ class Channel:
     def load(self, place: Value, j: Any, width: int) -> Value:
         return self.f.load(F32, place, j, width)
 
-    def store(self, value: Value, place: Value, j: Any) -> None:
-        self.f.store(value, place, j)
 
-    def wide(self, value: Value, width: int) -> Value:
-        return value.spread(width)
-
-
-def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None],
-                   fallback: Callable[..., Any]) -> Callable[..., Any]:
-    assert len(kinds) + len(results) <= MOST
-    task = address_of(f"channels {name} {kinds} {results}",
-                      lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
+@cache
+def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> Callable[..., Any]:
+    """A function of the arguments of `kinds`. None if it is not for them."""
+    return kernel_of("channels", name, kinds, results,
+                     lambda module, symbol: _write_task(module, symbol, kinds, results, body), _write_entry)
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:
@@ -90,29 +80,23 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable
                      for i, kind in enumerate(kinds)]
         places = [f.pointer(F32, out, number) if kind == "c" else out for kind, out in zip(results, outs, strict=True)]
         body(Channel(f, batch, channels, length, number, arguments, places))
-    f.b.ret_void()
-
-
-@cache
-def _entry() -> int:
-    """The entry of all of them. Its parameters are those of rowwise.py."""
-    pool()
-    return address_of("channels", _write_entry)
+    f.give()
 
 
 def _write_entry(module: Any, name: str) -> None:
+    """The entry of all of them. Its parameters are those of rowwise.py."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)
     entry.require(entry.count.equals(count))
-    slots = local(f, MOST + 3)
+    slots = f.frame(I64, MOST + 3)
 
     def check(array: Array, kind: Value, first: Variable) -> None:
-        with f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+        with f.either(entry.is_null(first.get())) as (is_first, is_next):
             with is_first:
                 entry.require_shape(array.ndim.to(I64) > 2)
                 first.set(array.value)
-            with is_next, f.b.if_else(kind.equals(ord("x")).v) as (alike, by_channel):
+            with is_next, f.either(kind.equals(ord("x"))) as (alike, by_channel):
                 with alike:
                     entry.same_shape(Array(f, first.get()), array)
                 with by_channel:

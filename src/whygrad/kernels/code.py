@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import blake2b
 from typing import Any
 
-from whygrad.kernels import linker
+from whygrad.base import disk_cache
+from whygrad.kernels import jit, linker
 from whygrad.kernels.host import host
 from whygrad.kernels.jit import NotCached, compiling
+from whygrad.kernels.registry import load
 
 _addresses: dict[str, int] = {}
 _names: dict[str, str] = {}
@@ -27,27 +28,15 @@ counts = {"compiled": 0, "loaded": 0}
 
 
 def address_of(key: str, build: Callable[[Any, str], None]) -> int:
-    """The address of the function that `build(module, name)` writes. `key` says what it computes."""
+    """The address of the function that `build(module, name)` writes. `key` says what it computes.
+
+    But for those of the pool and the allocator themselves, functions are loaded when the pool is there (see jit.usable).
+    """
     with compiling:
         found = _addresses.get(key)
         if found is None:
             found = _addresses[key] = _load(key, build)
         return found
-
-
-@contextlib.contextmanager
-def only_cached() -> Iterator[None]:
-    """In this block, code that is not in the cache raises NotCached."""
-    global _only_cached
-    with compiling:
-        before, _only_cached = _only_cached, True
-        try:
-            yield
-        finally:
-            _only_cached = before
-
-
-_only_cached = False
 
 
 def function_for_all(key: str, build: Callable[[Any, str], None]) -> str:
@@ -63,37 +52,35 @@ def address_beside(key: str, suffix: str) -> int:
 
 
 def is_cached(key: str) -> bool:
-    return os.path.exists(_path(_digest(key)))
+    return os.path.exists(disk_cache.path_of(_file(_name(key))))
 
 
-def _digest(key: str) -> str:
-    return hashlib.sha256("\n".join((key, _package_digest(), *host().key)).encode()).hexdigest()
+def _name(key: str) -> str:
+    digest = _machine().copy()
+    digest.update(key.encode())
+    return f"whygrad_{digest.hexdigest()}"
 
 
-def _path(digest: str) -> str:
-    return os.path.join(cache_folder(), f"{digest}.o")
+def _file(name: str) -> str:
+    return f"{name}.o"
 
 
 def _load(key: str, build: Callable[[Any, str], None]) -> int:
-    digest = _digest(key)
-    name = _names[key] = f"whygrad_{digest[:24]}"
-    path = _path(digest)
-    data = _read(path)
+    name = _names[key] = _name(key)
+    data = disk_cache.read(_file(name))
     if data is None:
-        if _only_cached:
+        if jit.only_cached:
             raise NotCached(key)
         with _without_collector():
             data = _compile(name, build)
         counts["compiled"] += 1
-        _write(path, data)
+        disk_cache.write(_file(name), data)
     else:
         counts["loaded"] += 1
     if linker.is_image(data):
         linker.place(data)
     else:
-        from whygrad.kernels import llvm
-
-        llvm.link(data)
+        load("llvm").link(data)
     found = _linked(name)
     if not found:
         raise RuntimeError(f"internal error: no code for {key}")
@@ -102,11 +89,7 @@ def _load(key: str, build: Callable[[Any, str], None]) -> int:
 
 def _linked(name: str) -> int:
     found = linker.symbols.get(name)
-    if found is None:
-        from whygrad.kernels import llvm
-
-        found = llvm.address(name)
-    return found
+    return load("llvm").address(name) if found is None else found
 
 
 @contextlib.contextmanager
@@ -123,8 +106,7 @@ def _without_collector() -> Iterator[None]:
 
 def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:
     """As an image if it can be one, else as the object itself (see linker.py)."""
-    from whygrad.kernels import llvm
-
+    llvm = load("llvm")
     module = llvm.parsed(llvm.text(name, build))
     llvm.improve(module)
     code = llvm.emitted(module)
@@ -132,55 +114,12 @@ def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:
 
 
 @cache
-def _package_digest() -> str:
-    """Names, sizes and times of this package's files: a change of the compiler makes old code invalid."""
-    digest = hashlib.sha256()
+def _machine() -> Any:
+    """The digest of what all code depends on: this machine, and names, sizes and times of this package's files."""
+    digest = blake2b("\n".join(host().key).encode(), digest_size=12)
     with os.scandir(os.path.dirname(__file__)) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
                 status = entry.stat()
                 digest.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
-
-
-@cache
-def cache_folder() -> str:
-    """WHYGRAD_CACHE, or where the system keeps such files."""
-    given = os.environ.get("WHYGRAD_CACHE")
-    home = os.path.expanduser("~")
-    if given:
-        return given
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "whygrad")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA", home), "whygrad", "cache")
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "whygrad")
-
-
-# In front of the code: its length and digest, so that a file cut short or changed is noticed.
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
-                return None
-            data = file.read()
-    except OSError:
-        return None
-    digest, code = data[:32], data[32:]
-    return code if code and hashlib.sha256(code).digest() == digest else None
-
-
-def _write(path: str, code: bytes) -> None:
-    """To a temporary file, which is renamed. A cache that cannot be written is no error."""
-    import tempfile
-
-    with contextlib.suppress(OSError):
-        os.makedirs(cache_folder(), mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=cache_folder(), prefix=".whygrad-")  # readable by its owner alone
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+    return digest

@@ -7,12 +7,12 @@ the shape, so the order of adding never changes; and a part's memory lies togeth
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
 
 # Elements below which one thread is quicker than two.
@@ -34,14 +34,14 @@ class Fold(NamedTuple):
 SUM = Fold("", 0.0, lambda f, total, new: total + new)
 
 
-def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any], fold: Fold = SUM) -> Callable[..., Any]:
+@cache
+def column_kernel(name: str, kinds: str, term: Term, fold: Fold = SUM) -> Callable[..., Any]:
     """A function of the arguments and the number of columns that sums `term` over all rows, or makes one of it by another
     `fold`.
 
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
-    argument is its start and `place` counts from there.
+    argument is its start and `place` counts from there. The function gives None for other arguments.
     """
-    pool()
     def task(name: str, count: int, term: Term) -> str:
         return function_for_all(f"parts of columns {name}{fold.name}",
                                 lambda module, symbol: _write_task(module, symbol, count, term, fold))
@@ -49,7 +49,7 @@ def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any
     join = task("themselves", 1, themselves)
     parts = join if term is themselves else task(f"{name} {kinds}", len(kinds), term)
     address = address_of(f"columns {name} {kinds}{fold.name}", lambda module, symbol: _write(module, symbol, kinds, parts, join))
-    return python_function(name, address, (fallback, fallback))
+    return python_function(name, address)
 
 
 def themselves(f: Function, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
@@ -82,7 +82,7 @@ def _write(module: Any, name: str, kinds: str, task: str, join: str) -> None:
     made = entry.new_array("f4", f.constant(1, I32), entry.slots([columns]))
     parts = f.larger((rows + (HEIGHT - 1)) // HEIGHT, 1)
     data = [array.data for array in arrays]
-    with f.b.if_else(parts.equals(1).v) as (one, several):
+    with f.either(parts.equals(1)) as (one, several):
         with one:
             run(task, data, made, rows, f.integer(HEIGHT), parts)
         with several:
@@ -135,4 +135,4 @@ def _write_task(module: Any, name: str, count: int, term: Term, fold: Fold) -> N
                 strip(j, lanes, count)
             left = reached
         f.rest(left, right, lanes, lambda j, width: strip(j, width, 1))
-    f.b.ret_void()
+    f.give()

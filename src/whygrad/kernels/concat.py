@@ -7,13 +7,11 @@ bytes of the result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.pool import pool
 from whygrad.kernels.transpose_copy import transposed_copy
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
@@ -57,13 +55,7 @@ def _function(name: str, numpy: Callable[..., Any], along_new_axis: bool) -> Cal
     def fallback(axis: int, *xs: Any) -> Any:
         return numpy(*xs, axis=axis)
 
-    return python_function(name, _entry(), (fallback, fallback), [int(along_new_axis)])
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("joins", _write)
+    return python_function(name, address_of("joins", _write), (fallback, fallback), [int(along_new_axis)])
 
 
 def _write(module: Any, name: str) -> None:
@@ -94,9 +86,7 @@ def _write(module: Any, name: str) -> None:
     with f.loop(0, axis) as i:
         outer.set(outer.get() * f.load(I64, shape, i))
 
-    with f.b.goto_entry_block():
-        slots = Value(f, f.b.bitcast(f.b.alloca(I64, PIECES + MOST), POINTER))
-        joined_shape = Value(f, f.b.bitcast(f.b.alloca(I64, AXES), POINTER))
+    slots, joined_shape = f.frame(I64, PIECES + MOST, 0), f.frame(I64, AXES, 0)
     length, pitch = f.variable(f.integer(0)), f.variable(f.integer(0))
     with f.loop(0, count) as k:
         x = entry.argument(k + 1)
@@ -140,7 +130,7 @@ def _write_task(module: Any, name: str) -> Any:
         rest.set(low % pitch)
     with f.repeat_while(lambda: rest.get() > 0):
         piece = f.load(I64, slots, array.get() + PIECES)
-        with f.b.if_else((rest.get() < piece).v) as (inside, beyond):
+        with f.either(rest.get() < piece) as (inside, beyond):
             with inside:
                 _copy_piece(f, slots, out, array.get(), position.get(), rest.get(), place, high)
                 rest.set(f.integer(0))
@@ -153,7 +143,7 @@ def _write_task(module: Any, name: str) -> Any:
         array.set(f.choose(ended, f.integer(0), array.get()))
         _copy_piece(f, slots, out, array.get(), position.get(), f.integer(0), place, high)
         array.add(f.integer(1))
-    f.b.ret_void()
+    f.give()
     return f.function
 
 

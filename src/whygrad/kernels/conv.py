@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from whygrad.backends.numpy_conv import in_order_of, output_size
 from whygrad.kernels import host
-from whygrad.kernels.calls import contiguous, declined
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.conv_direct import Weights, direct
 from whygrad.kernels.conv_plan import Axis, axes_of, forward_axis, sizes, transposed_axes
 from whygrad.kernels.conv_weight import weight_gradient
@@ -33,15 +32,12 @@ def contiguous_bias(bias: Any) -> Any:
     return bias if bias is None else contiguous(bias)
 
 
-def convolution(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def convolution(x: Any, weight: Any, bias: Any, *, window: Any, size: Shape | None = None) -> Any:
-        if not suits(x, weight):
-            return declined(numpy, x, weight, bias, window=window, size=size)
-        run, shape = forward_plan(x.shape, weight.shape, window, size)
-        result = run(contiguous(x), contiguous(weight), contiguous_bias(bias), np.empty(shape, np.float32))
-        return in_order_of(x, result)
-
-    return convolution
+@maker
+def convolution(x: Any, weight: Any, bias: Any, *, window: Any, size: Shape | None = None) -> Any:
+    if not suits(x, weight):
+        return None
+    run, shape = forward_plan(x.shape, weight.shape, window, size)
+    return in_order_of(x, run(contiguous(x), contiguous(weight), contiguous_bias(bias), np.empty(shape, np.float32)))
 
 
 @lru_cache(maxsize=512)
@@ -61,18 +57,16 @@ def correlation(count: int, groups: int, channels: int, filters: int, down: Axis
     return way(count, groups, channels, filters, down, across, layout)
 
 
-def convolution_transpose(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window: Any) -> Any:
-        if not suits(y, weight):
-            return declined(numpy, y, weight, bias, size=size, window=window)
-        runs, shape = transposed_plan(y.shape, weight.shape, window, tuple(size))
-        image, weight, bias = contiguous(y), contiguous(weight), contiguous_bias(bias)
-        result = np.empty(shape, np.float32)
-        for run in runs:
-            run(image, weight, bias, result)
-        return in_order_of(y, result)
-
-    return convolution_transpose
+@maker
+def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window: Any) -> Any:
+    if not suits(y, weight):
+        return None
+    runs, shape = transposed_plan(y.shape, weight.shape, window, tuple(size))
+    image, weight, bias = contiguous(y), contiguous(weight), contiguous_bias(bias)
+    result = np.empty(shape, np.float32)
+    for run in runs:
+        run(image, weight, bias, result)
+    return in_order_of(y, result)
 
 
 @lru_cache(maxsize=512)
@@ -88,14 +82,12 @@ def transposed_plan(y: Shape, weight: Shape, window: Any, size: Shape) -> tuple[
     return runs, (y[0], groups * filters, *size)
 
 
-def convolution_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def convolution_weight(y: Any, x: Any, *, size: Shape, window: Any) -> Any:
-        if not suits(y, x):
-            return declined(numpy, y, x, size=size, window=window)
-        run, shape = weight_plan(y.shape, x.shape, window, tuple(size))
-        return run(contiguous(x), contiguous(y), None, np.empty(shape, np.float32))
-
-    return convolution_weight
+@maker
+def convolution_weight(y: Any, x: Any, *, size: Shape, window: Any) -> Any:
+    if not suits(y, x):
+        return None
+    run, shape = weight_plan(y.shape, x.shape, window, tuple(size))
+    return run(contiguous(x), contiguous(y), None, np.empty(shape, np.float32))
 
 
 @lru_cache(maxsize=512)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,24 +19,18 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Stage, Task, part_for_all, staged, workspace
-from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Task, part_for_all, staged, workspace
+from whygrad.kernels.tiles import copy_row, pack_image, spread_products
+from whygrad.kernels.values import F32, I64, POINTER, Value
 
 IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
 
 
-@dataclass(kw_only=True)
 class Direct(ByPanels):
     """A panel is a block's biases, then its weights by tap."""
 
-    products: int  # to sum up: channels * taps
-    taps: int
-    result_first: int  # where in a channel of the result, and how far apart
-    result_row: int
-    result_column: int
-    result_plane: int
-    position_table: int = 0
+    # products: to sum up: channels * taps; result_first: where in a channel of the result, and how far apart
+    numbers = "products taps result_first result_row result_column result_plane position_table"
 
 
 class Weights(NamedTuple):
@@ -71,7 +64,7 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
     packed = channels * layout.plane * down.stride * across.stride
     images = of_images(count, groups, channels, filters, layout, down, across)
     serial = work * count < SERIAL_WORK or images["units"] == 1
-    plan = Direct(
+    plan = Direct.of(
         **images,
         # Vectors may read beyond the last plane: what is there does not matter, if there is something.
         each=-(-(packed + together * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
@@ -80,23 +73,17 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
         units_serial=SERIAL if serial else 0, blocks=blocks, products=products, taps=taps, results=packed,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_first=down.first * across.full + across.first, result_row=down.apart * across.full, result_column=across.apart,
-        result_plane=down.full * across.full)
-    array = plan.array(element_table=elements(down, across, weights.width),
-                       offset_table=offsets(layout, channels, down, across), position_table=layout.positions)
-    return Planned(array, compiled(together, vectors, step_of(across.stride), across.apart == 1))
+        result_plane=down.full * across.full, element_table=elements(down, across, weights.width),
+        offset_table=offsets(layout, channels, down, across), position_table=layout.positions)
+    return Planned(plan, compiled(together, vectors, step_of(across.stride), across.apart == 1))
 
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
-    panels = Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together))
     functions = packing(step), _summing(together, vectors), _summing(together, 1), _finishing(dense)
-
-    def write(module: Any, name: str) -> list[Stage]:
-        units = Task(module, f"{name}_units", Direct)
-        _write_units(units, together, vectors, *functions)
-        return [Stage(panels, "panels", "panels_serial"), Stage(units, "units", "units_serial")]
-
-    return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
+    return staged("convolution", "ffowf", Direct, key=f"direct convolution {together} {vectors} {step} {dense}",
+                  panels=Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together)),
+                  units=lambda f: _write_units(f, together, vectors, *functions))
 
 
 def write_panels(f: Task, together: int) -> None:
@@ -104,7 +91,7 @@ def write_panels(f: Task, together: int) -> None:
     weight, bias, target = f.array(WEIGHT), f.array(BIAS), f.array(WORKSPACE)
     blocks, filters, products, taps = f.fields("blocks filters products taps")
     table = f.table("element_table")
-    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+    has_bias = bias.differs(f.null)
     with f.loop(f.low, f.high) as panel:
         group, block = panel // blocks, panel % blocks
         here = f.pointer(F32, target, panel * (products + 1) * together)
@@ -123,7 +110,6 @@ def write_panels(f: Task, together: int) -> None:
                 with f.loop(0, taps) as tap:
                     value = f.load(F32, from_channel, f.load(I64, table, tap))
                     f.store(f.choose(there, value, 0.0), to_channel, tap * together)
-    f.end()
 
 
 class Unit:
@@ -132,9 +118,9 @@ class Unit:
     def __init__(self, f: OfPlan, number: Value) -> None:
         bands, block = f.fields("bands block")
         self.first_image = number // bands * block
-        self.images = smaller(f, f.field("images") - self.first_image, block)
+        self.images = f.smaller(f.field("images") - self.first_image, block)
         self.first_row = number % bands * f.field("band_rows")
-        self.rows = smaller(f, f.field("out_rows") - self.first_row, f.field("band_rows"))
+        self.rows = f.smaller(f.field("out_rows") - self.first_row, f.field("band_rows"))
 
 
 def packing(step: int) -> str:
@@ -183,15 +169,14 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, several: str, 
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
-            f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
+            f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
             covered = unit.images * f.field("vectors")
             with f.loop(0, blocks) as block:
                 panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (products + 1) * together)
                 whole = covered // vectors * vectors
-                f.call(several, VOID, f.plan, f.integer(0), whole, panel, mine, results)
-                f.call(one, VOID, f.plan, whole, covered, panel, mine, results)
-                f.call(finish, VOID, f.plan, number, group, block, f.integer(together), results, f.array(RESULT))
-    f.end()
+                f.do(several, f.plan, f.integer(0), whole, panel, mine, results)
+                f.do(one, f.plan, whole, covered, panel, mine, results)
+                f.do(finish, f.plan, number, group, block, f.integer(together), results, f.array(RESULT))
 
 
 def _finishing(dense: bool) -> str:
@@ -204,7 +189,7 @@ def _finishing(dense: bool) -> str:
         filters = f.field("filters")
         row_step, column_step = f.fields("result_row result_column")
         length = f.field("block") * f.field("image_step")
-        with f.loop(0, smaller(f, filters - block * together, together)) as p, f.loop(0, unit.images) as i:
+        with f.loop(0, f.smaller(filters - block * together, together)) as p, f.loop(0, unit.images) as i:
             plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
             here = f.pointer(F32, target, plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
             source = f.pointer(F32, results, p * length + i * f.field("image_step"))

@@ -7,7 +7,6 @@ with a stride is several of them, one for each place that pixels of the result c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from whygrad.kernels.host import host
@@ -76,67 +75,31 @@ class Layout(NamedTuple):
     left: int
 
 
-@dataclass(kw_only=True)
 class OfImages(Plan):
     """What every plan of a convolution has: the images and their layout, and what is done with them."""
 
-    groups: int
-    channels: int  # of one group
-    filters: int
-    images: int
-    block: int
-    bands: int
-    band_rows: int
-    out_rows: int
-    out_columns: int
-    height: int
-    width: int
-    stride_down: int
-    stride_across: int
-    top: int
-    left: int
-    rows: int
-    pitch: int
-    image: int
-    plane: int
-    vectors: int
-    row_step: int
-    image_step: int
-    units: int
-    offset_table: int = 0
+    # channels: of one group
+    numbers = ("groups channels filters images block bands band_rows out_rows out_columns height width stride_down stride_across "
+               "top left rows pitch image plane vectors row_step image_step units offset_table")
 
 
-@dataclass(kw_only=True)
 class ByPanels(OfImages):
     """Two stages: the weights are laid out in panels, each of a block of filters, then come the units of images."""
 
-    panels: int
-    panels_serial: int
-    units_serial: int
-    blocks: int  # of filters
-    weight_filter: int  # strides of the weight
-    weight_channel: int
-    weight_group: int
-    results: int  # where in the workspace they begin
-    element_table: int = 0
+    # blocks: of filters; weight_filter: strides of the weight; results: where in the workspace they begin
+    numbers = "panels panels_serial units_serial blocks weight_filter weight_channel weight_group results element_table"
 
 
-@dataclass(kw_only=True)
 class ByChunks(OfImages):
     """Two stages: units are summed up in chunks, then the sums of all chunks are added up."""
 
-    chunks: int
-    chunks_serial: int
-    chunk_units: int
-    sums: int  # rows to be added up in the end
-    sums_serial: int
-    padded_filters: int  # to whole blocks
-    gradients: int  # where in the workspace they begin
+    # sums: rows to be added up in the end; padded_filters: to whole blocks; gradients: where in the workspace they begin
+    numbers = "chunks chunks_serial chunk_units sums sums_serial padded_filters gradients"
 
 
 def of_images(count: int, groups: int, channels: int, filters: int, layout: Layout, down: Axis, across: Axis) -> dict[str, int]:
     """The fields of `OfImages`."""
-    layout_fields = {name: getattr(layout, name) for name in Layout._fields if name in OfImages.names()}
+    layout_fields = {name: getattr(layout, name) for name in Layout._fields if name in OfImages.names}
     return {"groups": groups, "channels": channels, "filters": filters, "images": count, **layout_fields, "out_rows": down.out,
             "out_columns": across.out, "height": down.size, "width": across.size, "stride_down": down.stride,
             "stride_across": across.stride, "units": -(-count // layout.block) * layout.bands}

@@ -7,7 +7,6 @@ on the shape alone; they are added up in order, so threads make no difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,22 +24,19 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged
+from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, store_some
+from whygrad.kernels.values import F32, I64, POINTER, Value
 
 IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
 # Floats that the sums of all chunks may have together, and the largest number of chunks.
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16
 
 
-@dataclass(kw_only=True)
 class WeightGradient(ByChunks):
     """The sums of a chunk are a matrix (filters, products)."""
 
-    products: int
-    padded_products: int
-    position_table: int = 0
+    numbers = "products padded_products position_table"
 
 
 def blocks(filters: int, products: int) -> tuple[int, int]:
@@ -70,29 +66,23 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
     chunks, chunk_units = chunks_of(images["units"], min(CHUNKS, CHUNK_FLOATS // size))
     packed = channels * layout.plane * down.stride * across.stride
     serial = work * count < SERIAL_WORK
-    plan = WeightGradient(
+    places = [*offsets(layout, channels, down, across), *[0] * (padded_products - products)]
+    plan = WeightGradient.of(
         **images,
         each=-(-(packed + padded_filters * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
         shared=-(-chunks * size // lanes) * lanes,
         chunks=chunks, chunks_serial=SERIAL if serial or chunks == 1 else 0,
         sums=groups * filters, sums_serial=SERIAL if chunks * size < 65536 else 0,
         chunk_units=chunk_units, products=products, padded_filters=padded_filters, padded_products=padded_products,
-        gradients=packed)
-    places = [*offsets(layout, channels, down, across), *[0] * (padded_products - products)]
-    return Planned(plan.array(offset_table=places, position_table=layout.positions), compiled(a, b, step_of(across.stride)))
+        gradients=packed, offset_table=places, position_table=layout.positions)
+    return Planned(plan, compiled(a, b, step_of(across.stride)))
 
 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, step: int) -> Any:
-    sums = Elsewhere("sums of chunks", WeightGradient, _write_sums)
     functions = packing(step), _packing_gradients(), _adding_products(a, b)
-
-    def write(module: Any, name: str) -> list[Stage]:
-        chunks = Task(module, f"{name}_chunks", WeightGradient)
-        _write_chunks(chunks, *functions)
-        return [Stage(chunks, "chunks", "chunks_serial"), Stage(sums, "sums", "sums_serial")]
-
-    return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
+    return staged("convolution_weight", "ffowf", WeightGradient, key=f"weight gradient {a} {b} {step}",
+                  chunks=lambda f: _write_chunks(f, *functions), sums=Elsewhere("sums of chunks", WeightGradient, _write_sums))
 
 
 def _write_chunks(f: Task, pack: str, pack_gradients: str, add_products: str) -> None:
@@ -107,16 +97,15 @@ def _write_chunks(f: Task, pack: str, pack_gradients: str, add_products: str) ->
         with f.loop(0, groups * size) as i:
             f.store(f.constant(0.0, F32), sums, i)
         first = chunk * f.field("chunk_units")
-        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+        with f.loop(first, f.smaller(first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
                 with f.loop(0, channels) as channel:
                     _clear_slack(f, unit, f.pointer(F32, mine, channel * plane_step))
-                f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
-                f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
-                f.call(add_products, VOID, f.plan, unit.images * f.field("vectors"), mine, gradients,
+                f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
+                f.do(pack_gradients, f.plan, number, group, f.array(GRADIENT), gradients)
+                f.do(add_products, f.plan, unit.images * f.field("vectors"), mine, gradients,
                        f.pointer(F32, sums, group * size))
-    f.end()
 
 
 def _clear_slack(f: Task, unit: Unit, planes: Value) -> None:
@@ -144,7 +133,7 @@ def _packing_gradients() -> str:
             # The last row is not stored beyond the image: its vectors may be fewer than the others'.
             with f.loop(0, f.field("band_rows")) as row:
                 count = f.choose(row < unit.rows, columns, 0)
-                with f.loop(0, smaller(f, row_step, image_step - row * row_step), lanes) as j:
+                with f.loop(0, f.smaller(row_step, image_step - row * row_step), lanes) as j:
                     at = row * row_step + j
                     mask = lanes_within(f, j, count, lanes)
                     room = lanes_within(f, at, image_step, lanes)
@@ -196,4 +185,3 @@ def _write_sums(f: Task) -> None:
             with f.loop(0, chunks) as chunk:
                 total.add(load_some(f, source, chunk * size + j, mask))
             store_some(f, total.get(), target, j, mask)
-    f.end()

@@ -12,13 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels import host
-from whygrad.kernels.calls import NULL, TASK, Entry, data_of, python_function
+from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
-from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I8, I16, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import F32, F64, I1, I8, I16, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 16  # arguments
 AXES = 8
@@ -74,7 +71,6 @@ def parameters(formula: int, arguments: list[tuple[int, Any]], out: Any, result:
 
 @cache
 def _entry() -> int:
-    pool()
     sort = function_for_all("elementwise: sort axes", _write_sort)
     bring = function_for_all("elementwise: bring", _write_bring)
     prepare = function_for_all("elementwise: prepare", lambda module, name: _write_prepare(module, name, sort))
@@ -88,18 +84,18 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
     count, result = entry.parameter(COUNT), entry.parameter(RESULT)
     given = result.equals(GIVEN)
     entry.require(entry.count.equals(count + given.to(I64)))
-    slots = local(f, SLOTS)
+    slots = f.frame(I64, SLOTS)
     first, plain = read_arguments(entry, count, slots)
 
     formula = entry.parameter(FORMULA, POINTER)
     serial_below = entry.parameter(SERIAL_BELOW)
-    with f.b.if_then(plain.v):
+    with f.when(plain):
         n = _size(f, first)
-        made = f.variable(Value(f, NULL))
-        with f.b.if_else(given.v) as (old, fresh):
+        made = f.variable(f.null)
+        with f.either(given) as (old, fresh):
             with old:
                 made.set(_given(entry, count, first, n, slots))
-            with fresh, f.b.if_else(_is_free(entry, first).v) as (free, used):
+            with fresh, f.either(_is_free(entry, first)) as (free, used):
                 with free:
                     f.call("Py_IncRef", VOID, entry.argument(0))
                     made.set(entry.argument(0))
@@ -109,14 +105,14 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
         entry.run(formula, slots, n, serial_below, FILLED)
         entry.give(made.get())
     entry.require_shape(result.equals(NEW))
-    shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
+    shape, strides, ndim = f.frame(I64, AXES), f.frame(I64, AXES), f.frame(I64, 1)
     failed = f.call(prepare, I64, entry.pointer_to_parameters(), entry.arguments, slots, shape, strides, ndim)
     entry.require_shape(failed.equals(0))
     n = f.load(I64, slots, TOTAL)
     # NumPy's own strides where they are the same.
     usual = f.load(I64, strides).equals(-1) | n.equals(0)
     broadcast = entry.new_array(entry.parameter(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
-                                Value(f, f.b.select(usual.v, NULL, strides.v)))
+                                f.choose(usual, f.null, strides))
     f.store(data_of(f, broadcast), slots, OUT)
     f.store(formula, slots, RUN)
     entry.run(walk, slots, n, serial_below, FILLED)
@@ -126,22 +122,22 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
 def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Value]:
     """Fill the slots of a formula; gives the first array, and whether all arrays are of its shape and in one piece."""
     f = entry.f
-    pieces = local(f, MOST * FILLED)
-    first = f.variable(Value(f, NULL))
+    pieces = f.frame(I64, MOST * FILLED)
+    first = f.variable(f.null)
     plain, numeric = f.variable(f.integer(1)), f.variable(f.integer(0))
     with f.loop(0, count) as k:
         argument = entry.argument(k)
         kind = entry.parameter(k * 3 + KINDS)
         is_array = entry.same(f.load(POINTER, argument, host.TYPE // 8), "numpy_array_type")
-        with f.b.if_else(is_array.v) as (array, other):
+        with f.either(is_array) as (array, other):
             with array:
-                entry.require(_same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.parameter(k * 3 + KINDS + 1, POINTER)))
+                entry.require(f.load(POINTER, argument, host.DTYPE // 8).equals(entry.parameter(k * 3 + KINDS + 1, POINTER)))
                 flags = f.load(I32, argument, host.FLAGS // 4)
                 entry.require_shape((flags & host.ALIGNED).differs(0))
                 f.store(data_of(f, argument), slots, k)
                 f.store(f.integer(-1), slots, k + STEPS)
                 numeric.set(numeric.get() | (kind.equals(ANY) | kind.equals(ARRAY)).to(I64))
-                with f.b.if_else(_same(f, first.get(), Value(f, NULL)).v) as (is_first, is_next):
+                with f.either(first.get().equals(f.null)) as (is_first, is_next):
                     with is_first:
                         first.set(argument)
                     with is_next:
@@ -149,7 +145,7 @@ def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Val
                 plain.set(plain.get() & (flags & 1).to(I64))
             with other:
                 is_none = entry.same(argument, "_Py_NoneStruct")
-                with f.b.if_else(is_none.v) as (nothing, number):
+                with f.either(is_none) as (nothing, number):
                     with nothing:
                         entry.require(kind.equals(NOTHING))
                         f.store(pieces, slots, k)  # nobody reads it
@@ -158,7 +154,7 @@ def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Val
                         entry.require(kind.equals(ANY) | kind.equals(NUMBER))
                         value = entry.number(argument)
                         piece = f.pointer(F64, pieces, k * FILLED)
-                        with f.b.if_else((entry.parameter(DOUBLE).differs(0) & kind.equals(ANY)).v) as (double, single):
+                        with f.either(entry.parameter(DOUBLE).differs(0) & kind.equals(ANY)) as (double, single):
                             with double:
                                 fill(f, value, piece)
                             with single:
@@ -175,9 +171,9 @@ def _is_free(entry: Entry, first: Value) -> Value:
     f = entry.f
     argument = entry.argument(0)
     wanted = host.WRITEABLE | host.OWNS_DATA
-    return (_same(f, argument, first) & (f.load(I32, argument).to(I64) <= entry.parameter(REFERENCES))
+    return (argument.equals(first) & (f.load(I32, argument).to(I64) <= entry.parameter(REFERENCES))
             & (f.load(I32, argument, host.FLAGS // 4) & wanted).equals(wanted)
-            & _same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.parameter(OUT_DTYPE, POINTER)))
+            & f.load(POINTER, argument, host.DTYPE // 8).equals(entry.parameter(OUT_DTYPE, POINTER)))
 
 
 def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> Value:
@@ -185,7 +181,7 @@ def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> 
     f = entry.f
     given = entry.argument(count)
     entry.require(entry.same(f.load(POINTER, given, host.TYPE // 8), "numpy_array_type"))
-    entry.require(_same(f, f.load(POINTER, given, host.DTYPE // 8), entry.parameter(OUT_DTYPE, POINTER)))
+    entry.require(f.load(POINTER, given, host.DTYPE // 8).equals(entry.parameter(OUT_DTYPE, POINTER)))
     wanted = host.CONTIGUOUS_AND_ALIGNED | host.WRITEABLE
     entry.require_shape((f.load(I32, given, host.FLAGS // 4) & wanted).equals(wanted))
     entry.require_shape(_same_shape(f, first, given).differs(0))
@@ -209,12 +205,12 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     parameters, arguments, slots, shape, out_strides, out_ndim = f.arguments
     numpy_type = f.symbol("numpy_array_type")
     count = f.load(I64, parameters, COUNT)
-    strides, order = local(f, (MOST + 1) * AXES), local(f, AXES)
+    strides, order = f.frame(I64, (MOST + 1) * AXES), f.frame(I64, AXES)
 
     def arrays(body: Callable[[Value, Value], None]) -> None:
         with f.loop(0, count) as k:
             argument = f.load(POINTER, arguments, k)
-            with f.when(_same(f, f.load(POINTER, argument, host.TYPE // 8), numpy_type)):
+            with f.when(f.load(POINTER, argument, host.TYPE // 8).equals(numpy_type)):
                 body(k, argument)
 
     def operands() -> Any:
@@ -225,8 +221,8 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
         return f.choose(i.equals(count), f.integer(OUT), i)
 
     def give_up_if(condition: Value) -> None:
-        with f.b.if_then(condition.v, likely=False):
-            f.b.ret(ir.Constant(I64, 1))
+        with f.when(condition, likely=False):
+            f.give(f.integer(1))
 
     most = f.variable(f.integer(0))
     arrays(lambda k, x: most.set(f.larger(most.get(), _ndim(f, x).to(I64))))
@@ -235,7 +231,7 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     f.store(ndim, out_ndim)
     with f.loop(0, ndim) as axis:
         f.store(f.integer(1), shape, axis)
-    differ = f.variable(f.constant(0, ir.IntType(1)))
+    differ = f.variable(f.constant(0, I1))
 
     def broadcast(k: Value, x: Value) -> None:
         own = _ndim(f, x).to(I64)
@@ -262,7 +258,7 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     arrays(take_strides)
     f.call(sort, VOID, count, ndim, shape, strides, order)
 
-    usual = f.variable(f.constant(1, ir.IntType(1)))
+    usual = f.variable(f.constant(1, I1))
     step = f.variable(f.load(I64, parameters, OUT_SIZE))
     last = f.variable(f.integer(-1))
     with f.loop(0, ndim) as i:
@@ -278,7 +274,7 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
             with operands() as j:
                 moved = f.load(I64, slots, number(j) * AXES + last.get() + STRIDES) * before
                 joins.set(joins.get() & moved.equals(f.load(I64, strides, number(j) * AXES + axis)))
-            with f.b.if_else(joins.get().v) as (join, add):
+            with f.either(joins.get()) as (join, add):
                 with join:
                     f.store(before * length, slots, last.get() + SHAPE)
                 with add:
@@ -309,7 +305,7 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     for place, value in ((TOTAL, total.get()), (LIMIT, limit.get()), (NDIM, last.get() + 1), (OPERANDS, count), (ROW, row),
                          (OUTER, both.to(I64) + 1)):
         f.store(value, slots, place)
-    f.b.ret(ir.Constant(I64, 0))
+    f.give(f.integer(0))
 
 
 def _write_sort(module: Any, name: str) -> None:
@@ -335,7 +331,7 @@ def _write_sort(module: Any, name: str) -> None:
                 f.store(outer, order, other)
                 f.store(inner, order, place.get())
                 place.set(other)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_walk(module: Any, name: str, bring: str) -> None:
@@ -343,12 +339,12 @@ def _write_walk(module: Any, name: str, bring: str) -> None:
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     with f.when(low >= high):
-        f.b.ret_void()
+        f.give()
     count, ndim, outer, row, limit = (f.load(I64, slots, place) for place in (OPERANDS, NDIM, OUTER, ROW, LIMIT))
     length = f.load(I64, slots, SHAPE)
-    formula = f.b.bitcast(f.load(POINTER, slots, RUN).v, TASK)
-    mine, places, filled, at = (local(f, n) for n in (RUN, MOST + 1, MOST + 1, AXES))
-    buffers = local(f, MOST * BUFFER // 8)
+    formula = f.load(POINTER, slots, RUN)
+    mine, places, filled, at = (f.frame(I64, n) for n in (RUN, MOST + 1, MOST + 1, AXES))
+    buffers = f.frame(I64, MOST * BUFFER // 8)
 
     def number(i: Value) -> Value:
         return f.choose(i.equals(count), f.integer(OUT), i)
@@ -392,7 +388,7 @@ def _write_walk(module: Any, name: str, bring: str) -> None:
                     f.call(bring, VOID, how, size, f.pointer(I8, start, column * step + turns * jump), step, jump - step * length,
                            length, column, buffer, n)
         f.store(f.pointer(I8, f.load(POINTER, places, OUT), here.get() * f.load(I64, slots, OUT + SIZES)), mine, OUT)
-        f.b.call(formula, [mine.v, ir.Constant(I64, 0), n.v])
+        f.call_task(formula, mine, f.integer(0), n)
         done.add(n)
         here.add(n)
         with f.when(here.get().equals(row)):
@@ -407,7 +403,7 @@ def _write_walk(module: Any, name: str, bring: str) -> None:
                 with f.when(going.get().differs(0)):
                     move(axis, -size)
                     turning.add(f.integer(1))
-    f.b.ret_void()
+    f.give()
 
 
 def _write_bring(module: Any, name: str) -> None:
@@ -416,12 +412,12 @@ def _write_bring(module: Any, name: str) -> None:
     f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, I64, I64, POINTER, I64])
     how, size, source, step, back, length, column, buffer, n = f.arguments
     for bytes_, kind in ((1, I8), (2, I16), (4, I32), (8, I64)):
-        with f.when(size.equals(bytes_)), f.b.if_else(how.equals(ONE).v) as (one, scattered):
+        with f.when(size.equals(bytes_)), f.either(how.equals(ONE)) as (one, scattered):
             with one:
                 fill(f, f.load(kind, source), buffer)
             with scattered:
                 _gather(f, kind, source, step, back, length, column, buffer, n)
-    f.b.ret_void()
+    f.give()
 
 
 def fill(f: Function, value: Value, piece: Value) -> None:
@@ -445,18 +441,6 @@ def _gather(f: Function, kind: Any, source: Value, step: Value, back: Value, len
         place.set(f.pointer(I8, begin.get(), back))
         copied.set(stop)
         left.set(length)
-
-
-def local(f: Function, count: int) -> Value:
-    """Memory in the function's frame, `count` int64, aligned to a cache line."""
-    with f.b.goto_entry_block():
-        place = f.b.alloca(I64, count)
-        place.align = 64
-        return Value(f, f.b.bitcast(place, POINTER))
-
-
-def _same(f: Function, a: Value, b: Value) -> Value:
-    return Value(f, f.b.icmp_unsigned("==", a.v, b.v))
 
 
 def _ndim(f: Function, array: Value) -> Value:

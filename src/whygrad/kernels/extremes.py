@@ -38,8 +38,8 @@ def _maker(name: str) -> Callable[..., Any]:
         f.store(total, place)
 
     def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        of_rows = row_kernel(name, "x", "r", body, lambda *args: None)
-        of_columns = column_kernel(name, "x", themselves, lambda *args: None, fold)
+        of_rows = row_kernel(name, "x", "r", body)
+        of_columns = column_kernel(name, "x", themselves, fold)
 
         def of_all(x: Any) -> Any:
             flat = x.reshape(-1)

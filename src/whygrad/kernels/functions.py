@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 
-from llvmlite import ir
-
 from whygrad.kernels.values import F16, F32, F64, I16, I32, Function, Value
+
+# The primitives of machine.py that are written here.
+__all__ = ["cos", "erf", "erfc", "erfinv", "exp", "expm1", "gelu_slope", "hypot", "log", "log1p", "normal_cdf", "sigmoid", "sin",
+           "tanh"]
 
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # their sum is ln 2; the first has few bits, so n * LN2_HIGH is exact
 
@@ -72,7 +74,7 @@ def _reduced(f: Function, x: Value, lowest: float | None) -> tuple[Value, Value]
 def _scaled(f: Function, x: Value, n: Value) -> Value:
     """x * 2**n, rounded once, for n from -150 to 129."""
     if x.lanes == 16 and x.kind.element == F32:  # AVX-512 has it as an instruction
-        every, nearest = ir.Constant(ir.IntType(16), -1), ir.Constant(I32, 4)
+        every, nearest = f.constant(-1, I16), f.constant(4, I32)
         return f.call("llvm.x86.avx512.mask.scalef.ps.512", x.kind, x, n, x, every, nearest)
     power = n.to(I32)
     half = power >> 1
@@ -203,7 +205,7 @@ def _wave(f: Function, x: Value, quarters: int, exactly: str) -> Value:
     return result.get()
 
 
-def load_short(f: Function, code: str, place: Value, where: Value, width: int) -> Value:
+def load_half(f: Function, code: str, place: Value, where: Value, width: int) -> Value:
     """float16 or bfloat16 as float32, exactly."""
     if code == "f2":
         return f.load(F16, place, where, width).to(F32)

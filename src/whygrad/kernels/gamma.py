@@ -11,6 +11,9 @@ from collections.abc import Callable
 
 from whygrad.kernels.values import F32, F64, I64, Function, Value
 
+# The primitives of machine.py that are written here.
+__all__ = ["digamma", "lgamma", "trigamma"]
+
 # Steps of the recurrence: from there on few terms of the series are exact enough.
 STEPS = 8
 # Its coefficients, highest first: B(2k) / (2k (2k - 1)), B(2k) / 2k and B(2k)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -17,8 +16,7 @@ import numpy as np
 from whygrad.kernels.calls import Entry, contiguous, is_contiguous, maker, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.pool import pool
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 INT64 = np.dtype(np.int64)
@@ -29,19 +27,12 @@ MIN_SIZE = 1
 UNIT = 4096
 
 
-@dataclass(kw_only=True)
 class ElementsPlan(Plan):
-    units: int
-    units_serial: int
-    steps: int  # ranges of the axis, for each outer number
-    step: int  # their length
-    blocks: int  # ranges of inner numbers, for each of those
-    block: int
-    count: int  # of numbers along the axis, in the index
-    size: int  # of the axis itself
-    inner: int
-    pitch: int  # from one number of the axis to the next, in the array: it may have more inner ones than the index
-    apart: int  # from one element of the source to the next: 0 if they are all the same
+    # steps: ranges of the axis, for each outer number; step: their length; blocks: ranges of inner numbers, for each of
+    # those; count: of numbers along the axis, in the index; size: of the axis itself; pitch: from one number of the axis to
+    # the next, in the array: it may have more inner ones than the index; apart: from one element of the source to the next: 0
+    # if they are all the same
+    numbers = "units units_serial steps step blocks block count size inner pitch apart"
 
 
 @lru_cache(maxsize=256)
@@ -52,8 +43,8 @@ def _plan(outer: int, count: int, size: int, inner: int, pitch: int, apart: int,
     blocks, steps = -(-inner // block), -(-count // step)
     units = outer * steps * blocks
     serial = SERIAL if outer * count * inner < SERIAL_BELOW else 0
-    return ElementsPlan(units=units, units_serial=serial, steps=steps, step=step, blocks=blocks, block=block,
-                        count=count, size=size, inner=inner, pitch=pitch, apart=apart).array()
+    return ElementsPlan.of(units=units, units_serial=serial, steps=steps, step=step, blocks=blocks, block=block,
+                        count=count, size=size, inner=inner, pitch=pitch, apart=apart)
 
 
 def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, Value], None]) -> None:
@@ -67,14 +58,14 @@ def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, 
         base = outer * size * pitch
         def element(place: Value, base: Value) -> None:
             number = f.load(I64, index, place)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, size.v))
-            with f.b.if_else(there.v, likely=True) as (found, lost):
+            there = number.below(size)
+            with f.either(there, likely=True) as (found, lost):
                 with found:
                     body(place, base + number * pitch)
                 with lost:
                     f.store(f.integer(1), missing)
 
-        with f.b.if_else(inner.equals(1).v) as (last, other):
+        with f.either(inner.equals(1)) as (last, other):
             with last, f.loop(outer * count + first, outer * count + stop) as place:
                 element(place, base)
             with other, f.loop(first, stop) as j, f.loop(begin, end) as i:
@@ -89,7 +80,7 @@ def _take() -> Callable[..., Any]:
         x, index, missing, result = (f.array(i) for i in range(4))
         _each_element(f, index, missing, lambda place, there: f.store(f.load(F32, x, there), result, place))
 
-    return single_stage("take_elements", "fiif", ElementsPlan, write)
+    return staged("take_elements", "fiif", ElementsPlan, units=write)
 
 
 COMBINE: dict[str, Callable[[Value, Value], Value]] = {
@@ -112,7 +103,7 @@ def _put(how: str) -> Callable[..., Any]:
 
         _each_element(f, index, missing, put)
 
-    return single_stage(f"put_elements {how}", "fiif", ElementsPlan, write)
+    return staged(f"put_elements {how}", "fiif", ElementsPlan, units=write)
 
 
 def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:
@@ -172,7 +163,6 @@ def within() -> Callable[..., bool]:
     def numpy(index: Any, size: int) -> bool:
         return bool(not index.size or (index.min() >= 0 and index.max() < size))
 
-    pool()
     return python_function("within", address_of("numbers within", _write_within), (numpy, numpy))
 
 
@@ -190,12 +180,12 @@ def _write_within(module: Any, name: str) -> None:
             variable.set(variable.get() | number | ((size - 1).spread(width) - number))
     with f.when(f.any(several.get() < 0) | (single.get() < 0)):
         f.store(f.integer(1), slots, 2)
-    f.b.ret_void()
+    f.give()
     entry = Entry(module, name, 2)
     given = entry.array(entry.argument(0), "i8")
     words = entry.slots([given.data, entry.number(entry.argument(1)).to(I64), entry.f.integer(0)])
     entry.run(f.function, words, given.size(), SERIAL_BELOW, UNIT)
     inside = entry.f.load(I64, words, 2).equals(0)
-    answer = Value(entry.f, entry.f.b.select(inside.v, *[entry.object(f"_Py_{word}Struct").v for word in ("True", "False")]))
+    answer = entry.f.choose(inside, *[entry.object(f"_Py_{word}Struct") for word in ("True", "False")])
     entry.f.call("Py_IncRef", VOID, answer)
     entry.give(answer)

@@ -10,16 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from whygrad.backends import numpy_linear
 from whygrad.kernels import gemm_code, host
-from whygrad.kernels.calls import NULL, Entry, data_of, python_function
+from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, tiles, vectors_of
-from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
+from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS
 from whygrad.kernels.reduce import column_sums
-from whygrad.kernels.values import I32, I64, POINTER, Function, Value
+from whygrad.kernels.values import I32, I64, POINTER, Value
 
 # Multiplications below which one thread is quicker than two.
 SERIAL_BELOW = 200_000
@@ -81,8 +79,8 @@ class Operand:
 def _write(module: Any, name: str, form: Form) -> None:
     entry = Entry(module, name, 3 if form.adds else 2)
     f = entry.f
-    slots = _room(f, len(FIELDS) + AXIS_FIELDS * MOST_AXES)
-    shape = _room(f, MOST_DIMENSIONS)
+    slots = f.frame(I64, len(FIELDS) + AXIS_FIELDS * MOST_AXES)
+    shape = f.frame(I64, MOST_DIMENSIONS)
     a, b = Operand(entry, entry.argument(0)), Operand(entry, entry.argument(1))
     matrices, axes = f.integer(1), f.integer(0)
     entry.require_shape((a.ndim >= 2) & (a.ndim <= MOST_DIMENSIONS))
@@ -116,7 +114,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     entry.require_shape(b_depth.equals(depth))
     work = matrices * m * n * depth
     entry.require_shape(_worth_it(m, n, depth, work))
-    d, d_row = _addend(entry, m, n) if form.adds else (Value(f, NULL), f.integer(0))
+    d, d_row = _addend(entry, m, n) if form.adds else (f.null, f.integer(0))
     tiles().require(f, m)
     f.store(n, shape, out_ndim - 1)
     out = entry.new_array("f4", out_ndim.to(I32), shape)
@@ -133,11 +131,6 @@ def _write(module: Any, name: str, form: Form) -> None:
     units = matrices * column_groups * row_groups
     entry.run(gemm_code.task(), slots, units, f.choose(serial, units + 1, 0), 1)
     entry.give(out)
-
-
-def _room(f: Function, count: int) -> Value:
-    with f.b.goto_entry_block():
-        return Value(f, f.b.bitcast(f.b.alloca(ir.ArrayType(I64, count)), POINTER))
 
 
 def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
@@ -171,8 +164,8 @@ def _addend(entry: Entry, m: Value, n: Value) -> tuple[Value, Value]:
     """What is added, and how far its rows are apart: nothing, one row for all, or a matrix."""
     f = entry.f
     given = entry.argument(2)
-    data, row = f.variable(Value(f, NULL)), f.variable(f.integer(0))
-    with f.b.if_then(f.b.not_(entry.same(given, "_Py_NoneStruct").v)):
+    data, row = f.variable(f.null), f.variable(f.integer(0))
+    with f.when(~entry.same(given, "_Py_NoneStruct")):
         d = Operand(entry, given)
         last = d.ndim - 1
         entry.require_shape((last >= 0) & (last <= 1))
@@ -193,14 +186,8 @@ def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) ->
     # Columns are divided first: a thread with other rows has to pack the same panels again.
     panels = (vectors_of(n) + (VECTORS - 1)) // VECTORS
     columns = f.variable(wanted)
-    too_many, halve, enough = (f.function.append_basic_block(name) for name in ("too_many", "halve", "enough"))
-    f.b.branch(too_many)
-    f.b.position_at_end(too_many)
-    f.b.cbranch((columns.get() > panels).v, halve, enough)
-    f.b.position_at_end(halve)
-    columns.set((columns.get() + 1) // 2)
-    f.b.branch(too_many)
-    f.b.position_at_end(enough)
+    with f.repeat_while(lambda: columns.get() > panels):
+        columns.set((columns.get() + 1) // 2)
     column_groups = columns.get()
     row_groups = (wanted + column_groups - 1) // column_groups
     rows_each = ((m + row_groups - 1) // row_groups + (tile_rows() - 1)) // tile_rows() * tile_rows()
@@ -208,7 +195,6 @@ def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) ->
 
 
 def _address(form: str) -> int:
-    pool()
     gemm_code.task()
     return address_of(f"product: {form}", lambda module, name: _write(module, name, FORMS[form]))
 

@@ -16,12 +16,10 @@ import ctypes
 from functools import cache, partial
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.linker import symbols
-from whygrad.kernels.tiles import buffer, half_transposed, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import half_transposed, lanes_within, load_some, prefetch, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 # The vectors of a tile. Times its rows they are 24 sums for 32 registers, or 12 for 16.
@@ -62,12 +60,12 @@ class Tiles:
         """In the entry of a product: load the tiles that `rows` rows are made up of, if they are not there yet."""
         needed = rows % tile_rows() | f.choose(rows >= tile_rows(), tile_rows(), f.integer(0))  # each height is a bit
         missing = needed & (f.load(I64, f.symbol("whygrad_tiles")) ^ -1)
-        with f.b.if_then(missing.differs(0).v, likely=False):
+        with f.when(missing.differs(0), likely=False):
             heights = f.call("PyLong_FromLongLong", POINTER, missing)
             done = f.call("PyObject_CallOneArg", POINTER, f.symbol("whygrad_load_tiles"), heights)
             f.call("Py_DecRef", VOID, heights)
-            with f.b.if_then(f.b.icmp_unsigned("==", done.v, ir.Constant(POINTER, None)), likely=False):
-                f.b.ret(ir.Constant(POINTER, None))
+            with f.when(done.equals(f.null), likely=False):
+                f.give(f.null)
             f.call("Py_DecRef", VOID, done)
 
     def load(self, heights: int) -> None:
@@ -102,7 +100,7 @@ def _write_task(module: Any, name: str, lay_out: str) -> None:
     of_columns = _Parts(vectors_of(field["n"]), field["column_groups"])
     with f.loop(low, high) as unit:
         first_row = unit % field["row_groups"] * field["rows_each"]
-        last_row = smaller(f, first_row + field["rows_each"], field["m"])
+        last_row = f.smaller(first_row + field["rows_each"], field["m"])
         matrix_and_columns = unit // field["row_groups"]
         a, b, c = _matrices(f, slots, field, matrix_and_columns // field["column_groups"])
         left, count = of_columns.part(matrix_and_columns % field["column_groups"])
@@ -111,7 +109,7 @@ def _write_task(module: Any, name: str, lay_out: str) -> None:
         with f.loop(0, chunks) as number:
             skip, chunk = of_chunks.part(number)
             product.write_chunk(a, b, c, (first_row, last_row), left + skip, chunk)
-    f.b.ret_void()
+    f.give()
 
 
 class _Parts:
@@ -122,7 +120,7 @@ class _Parts:
 
     def part(self, number: Value) -> tuple[Value, Value]:
         """Where it begins, and its length."""
-        return number * self.each + smaller(number.f, number, self.longer), self.each + (number < self.longer).to(I64)
+        return number * self.each + number.f.smaller(number, self.longer), self.each + (number < self.longer).to(I64)
 
 
 def _panels(vectors: Value) -> tuple[Value, _Parts]:
@@ -152,17 +150,17 @@ class _Product:
         self.f = f
         self.field = field
         self.lay_out = lay_out
-        self.packed = buffer(f, F32, DEPTH * CHUNK * host().lanes)
+        self.packed = f.frame(F32, DEPTH * CHUNK * host().lanes)
 
     def write_chunk(self, a: Value, b: Value, c: Value, rows: tuple[Value, Value], left: Value, count: Value) -> None:
         """Some rows of C, and `count` vectors of its columns from `left` on."""
         f, field, lanes = self.f, self.field, host().lanes
         panels, of_panels = _panels(count)
-        valid = smaller(f, field["n"] - left * lanes, count * lanes)
+        valid = f.smaller(field["n"] - left * lanes, count * lanes)
         as_it_lies = (rows[1] - rows[0] < PACK_FROM) & field["b_column"].equals(1) & valid.equals(count * lanes)
-        has_d = Value(f, f.b.icmp_unsigned("!=", field["d"].v, ir.Constant(POINTER, None)))
+        has_d = field["d"].differs(f.null)
         with f.loop(0, field["depth"], field["block"]) as start:
-            steps = smaller(f, field["depth"] - start, field["block"])
+            steps = f.smaller(field["depth"] - start, field["block"])
             here = f.pointer(F32, b, left * lanes * field["b_column"] + start * field["b_inner"])
             with f.when(~as_it_lies):
                 f.call(self.lay_out, VOID, here, field["b_inner"], field["b_column"], steps, count, valid, self.packed)
@@ -176,27 +174,18 @@ class _Product:
                 with f.loop(first, begin.get(), height) as row, f.loop(0, panels) as panel:
                     v, wide = of_panels.part(panel)
                     skip, column = v * lanes, (left + v) * lanes
-                    _call(f, f.load(_TILE, f.symbol("whygrad_tiles"), turn * VECTORS + wide).v,
+                    f.call_task(
+                          f.load(POINTER, f.symbol("whygrad_tiles"), turn * VECTORS + wide),
                           f.pointer(F32, a, row * field["a_row"] + start * field["a_inner"]), field["a_row"], field["a_inner"],
-                          _either(f, as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps)),
+                          f.choose(as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps)),
                           f.choose(as_it_lies, field["b_inner"], wide * lanes), steps,
                           f.pointer(F32, c, row * field["n"] + column), field["n"],
-                          smaller(f, valid - (v + wide - 1) * lanes, f.integer(lanes)),
+                          f.smaller(valid - (v + wide - 1) * lanes, f.integer(lanes)),
                           f.pointer(F32, field["d"], row * field["d_row"] + column), field["d_row"],
                           in_c.to(I64) + with_d.to(I64), in_c.to(I64), f.choose(panel.equals(0), field["a_row"] * height, 0))
 
 
-def _call(f: Function, function: Any, *arguments: Value) -> None:
-    f.b.call(function, [argument.v for argument in arguments])
-
-
-def _either(f: Function, condition: Value, a: Value, b: Value) -> Value:
-    """One of two pointers."""
-    return Value(f, f.b.select(condition.v, a.v, b.v))
-
-
 _TILE_ARGUMENTS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64]
-_TILE = ir.FunctionType(VOID, _TILE_ARGUMENTS).as_pointer()
 
 
 def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
@@ -226,7 +215,7 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
     mask = lanes_within(f, f.integer(0), in_last, lanes)
     with f.loop(0, addends) as i:
         is_c = i.equals(0) & in_c.differs(0)
-        base, row = _either(f, is_c, c, d), f.choose(is_c, c_row, d_row)
+        base, row = f.choose(is_c, c, d), f.choose(is_c, c_row, d_row)
         for r in range(rows):
             here = f.pointer(F32, base, row * r)
             for v in range(vectors):
@@ -239,7 +228,7 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
                 f.store(sums[r][v].get(), here, v * lanes)
             else:
                 store_some(f, sums[r][v].get(), here, v * lanes, mask)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_lay_out(module: Any, name: str, pack: str, turn: str) -> None:
@@ -251,7 +240,7 @@ def _write_lay_out(module: Any, name: str, pack: str, turn: str) -> None:
     f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER])
     b, b_inner, b_column, steps, count, valid, packed = f.arguments
     # For each vector of columns: where it begins among the packed panels, and how far apart its rows are.
-    table = buffer(f, I64, 2 * CHUNK)
+    table = f.frame(I64, 2 * CHUNK)
     panels, of_panels = _panels(count)
     with f.loop(0, panels) as panel:
         first, wide = of_panels.part(panel)
@@ -259,12 +248,12 @@ def _write_lay_out(module: Any, name: str, pack: str, turn: str) -> None:
             f.store((first * steps + v) * lanes, table, (first + v) * 2)
             f.store(wide * lanes, table, (first + v) * 2 + 1)
     squares = b_column.differs(1) & b_inner.equals(1) & (steps >= lanes)
-    with f.b.if_else(squares.v) as (turned, straight):
+    with f.either(squares) as (turned, straight):
         with turned:
             f.call(turn, VOID, b, b_column, steps, count, valid, table, packed)
         with straight:
             f.call(pack, VOID, b, b_inner, b_column, steps, count, valid, table, packed)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_pack(module: Any, name: str) -> None:
@@ -291,15 +280,15 @@ def _write_pack(module: Any, name: str) -> None:
     def one_by_one() -> None:
         with f.loop(0, count) as v:
             place, width = _target(f, table, packed, v)
-            with f.loop(0, smaller(f, valid - v * lanes, f.integer(lanes))) as j, f.loop(0, steps) as k:
+            with f.loop(0, f.smaller(valid - v * lanes, f.integer(lanes))) as j, f.loop(0, steps) as k:
                 f.store(f.load(F32, b, (v * lanes + j) * b_column + k * b_inner), place, k * width + j)
 
-    with f.b.if_else(b_column.equals(1).v) as (neighbours, apart):
+    with f.either(b_column.equals(1)) as (neighbours, apart):
         with neighbours:
             by_rows()
         with apart:
             one_by_one()
-    f.b.ret_void()
+    f.give()
 
 
 def _write_turn(module: Any, name: str) -> None:
@@ -312,16 +301,16 @@ def _write_turn(module: Any, name: str) -> None:
     b, b_column, steps, count, valid, table, packed = f.arguments
     with f.loop(0, count) as v:
         place, width = _target(f, table, packed, v)
-        columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
+        columns = [f.pointer(F32, b, f.smaller(v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
         with f.loop(0, steps, lanes) as first:
-            square = smaller(f, first, steps - lanes)
+            square = f.smaller(first, steps - lanes)
             for column in columns:
                 prefetch(f, column, square + 2 * lanes)
             with f.loop(0, lanes, lanes // 2) as skip:
                 k = square + skip
                 for i, row in enumerate(half_transposed(f, [f.load(F32, column, k, lanes // 2) for column in columns])):
                     f.store(row, place, (k + i) * width)
-    f.b.ret_void()
+    f.give()
 
 
 def _target(f: Function, table: Value, packed: Value, v: Value) -> tuple[Value, Value]:

@@ -7,7 +7,9 @@ unavailable, not wrong.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import mmap
+import os
 import platform
 import sys
 from functools import cache
@@ -16,12 +18,8 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels import DATA
+from whygrad.kernels.jit import Unavailable
 from whygrad.kernels.linker import symbols
-
-
-class Unavailable(Exception):
-    """Why kernels cannot be used here."""
-
 
 # Bytes from the start of an object to what kernels read (CPython with its global lock, 64 bits).
 TYPE, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 24, 32, 40, 56, 64
@@ -101,10 +99,9 @@ class Host:
 
     def __init__(self) -> None:
         check_layout()
-        try:
-            import llvmlite
-        except ImportError:
-            raise Unavailable("llvmlite is not installed (pip install llvmlite)") from None
+        compiler = importlib.util.find_spec("llvmlite")  # it is imported only if something has to be compiled
+        if compiler is None or compiler.origin is None:
+            raise Unavailable("llvmlite is not installed (pip install llvmlite)")
         check_memory()
         from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
@@ -114,7 +111,8 @@ class Host:
         # Vector registers.
         self.registers = 32 if features.get("AVX512F") or platform.machine() in ("aarch64", "arm64") else 16
         # Everything about this machine on which compiled code depends.
-        self.key = (*processor(), str(self.lanes), llvmlite.__version__, np.__version__, sys.version)
+        installed = f"{compiler.origin} {os.stat(compiler.origin).st_mtime_ns}"
+        self.key = (*processor(), str(self.lanes), installed, np.__version__, sys.version)
         symbols.update({"whygrad_counted": ctypes.addressof(counted), "numpy_array_type": id(np.ndarray),
                         "numpy_new_from_descr": numpy_functions()[NEW_FROM_DESCR],
                         **{f"numpy_dtype_{code}".replace("?", "bool"): id(dtype) for code, dtype in DTYPES.items()}})

@@ -7,15 +7,14 @@ threads take rows of the table with their lists. So a sum does not depend on the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import contiguous, declined, is_contiguous
+from whygrad.kernels.calls import contiguous, is_contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Stage, Task, single_stage, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
@@ -26,24 +25,17 @@ MIN_SIZE = 8192
 SHORTEST = 8
 
 
-@dataclass(kw_only=True)
 class RowsPlan(Plan):
-    numbers: int  # of rows
-    numbers_serial: int
-    rows: int  # of the table
-    rows_serial: int
-    one: int
-    one_serial: int
-    width: int
-    apart: int  # from one of the rows to be added to the next: 0 if they are all the same
+    # numbers: of rows; rows: of the table; apart: from one of the rows to be added to the next: 0 if they are all the same
+    numbers = "numbers numbers_serial rows rows_serial one one_serial width apart"
 
 
 @lru_cache(maxsize=256)
 def _plan(count: int, rows: int, width: int, apart: int) -> Any:
-    return RowsPlan(
+    return RowsPlan.of(
         numbers=count, numbers_serial=SERIAL if count * width < SERIAL_BELOW else 0, rows=rows,
         rows_serial=SERIAL if max(count, rows) * width < SERIAL_BELOW else 0, one=1, one_serial=SERIAL, width=width, apart=apart,
-    ).array()
+    )
 
 
 @cache
@@ -55,14 +47,14 @@ def _take() -> Callable[..., Any]:
         width, rows = f.fields("width rows")
         with f.loop(f.low, f.high) as i:
             number = f.load(I64, index, i)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, rows.v))
-            with f.b.if_else(there.v) as (found, lost):
+            there = number.below(rows)
+            with f.either(there) as (found, lost):
                 with found:
                     copy_row(f, f.pointer(F32, table, number * width), f.pointer(F32, result, i * width), width)
                 with lost:
                     f.store(f.integer(1), missing)
 
-    return single_stage("take_rows", "fiif", RowsPlan, write, "numbers")
+    return staged("take_rows", "fiif", RowsPlan, numbers=write)
 
 
 @cache
@@ -70,8 +62,7 @@ def _add(fresh: bool) -> Callable[..., Any]:
     """run(plan, index, missing, first, following, source, result): the rows of `source` are added to those of `result`, or
     to zeros if it is `fresh`. `first` and `following` are for the lists."""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_lists", RowsPlan)
+    def write_lists(f: Task) -> None:
         index, missing, first, following = (f.array(i) for i in range(4))
         count, rows = f.fields("numbers rows")
         with f.loop(0, rows) as row:
@@ -79,19 +70,15 @@ def _add(fresh: bool) -> Callable[..., Any]:
         with f.loop(0, count) as done:
             i = count - 1 - done
             number = f.load(I64, index, i)
-            there = Value(f, f.b.icmp_unsigned("<", number.v, rows.v))
-            with f.b.if_else(there.v) as (found, lost):
+            there = number.below(rows)
+            with f.either(there) as (found, lost):
                 with found:
                     f.store(f.load(I64, first, number), following, i)
                     f.store(i, first, number)
                 with lost:
                     f.store(f.integer(1), missing)
-        f.end()
-        sums = Task(module, f"{name}_sums", RowsPlan)
-        _write_sums(sums, fresh)
-        return [Stage(f, "one", "one_serial"), Stage(sums, "rows", "rows_serial")]
 
-    return staged("add_rows", f"add rows {fresh}", "iiiiff", write)
+    return staged("add_rows", "iiiiff", RowsPlan, key=f"add rows {fresh}", one=write_lists, rows=lambda f: _write_sums(f, fresh))
 
 
 def _write_sums(f: Task, fresh: bool) -> None:
@@ -101,23 +88,16 @@ def _write_sums(f: Task, fresh: bool) -> None:
         target = f.pointer(F32, result, row * width)
         member = f.variable(f.load(I64, first, row))
         if fresh:
-            with f.b.if_else((member.get() < 0).v) as (none, some):
+            with f.either(member.get() < 0) as (none, some):
                 with none:
                     _each_vector(f, width, lambda j, read, store: store(f.zeros(F32, host().lanes), target, j))
                 with some:
                     copy_row(f, f.pointer(F32, source, member.get() * apart), target, width)
                     member.set(f.load(I64, following, member.get()))
-        head, body, done = (f.function.append_basic_block(part) for part in ("head", "body", "done"))
-        f.b.branch(head)
-        f.b.position_at_end(head)
-        f.b.cbranch((member.get() >= 0).v, body, done)
-        f.b.position_at_end(body)
-        one = f.pointer(F32, source, member.get() * apart)
-        _each_vector(f, width, lambda j, read, store: store(read(target, j) + read(one, j), target, j))
-        member.set(f.load(I64, following, member.get()))
-        f.b.branch(head)
-        f.b.position_at_end(done)
-    f.end()
+        with f.repeat_while(lambda: member.get() >= 0):
+            one = f.pointer(F32, source, member.get() * apart)
+            _each_vector(f, width, lambda j, read, store: store(read(target, j) + read(one, j), target, j))
+            member.set(f.load(I64, following, member.get()))
 
 
 def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None]) -> None:
@@ -170,53 +150,34 @@ def add_rows(x: Any, index: Any, shape: tuple[int, ...], into: Any = None) -> An
     return None if missing[0] else result
 
 
-def embedding(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -> Any:
-        found = take_rows(table, index)
-        return declined(numpy, table, index, padding_idx=padding_idx, by_frequency=by_frequency) if found is None else found
-
-    return embedding
+@maker
+def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -> Any:
+    return take_rows(table, index)
 
 
-def embedding_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
-        found = None if by_frequency else add_rows(x, index, (rows, x.shape[-1]))
-        if found is None:
-            return declined(numpy, x, index, rows=rows, padding_idx=padding_idx, by_frequency=by_frequency)
-        if padding_idx >= 0:
-            found[padding_idx] = 0
-        return found
-
-    return embedding_backward
+@maker
+def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
+    found = None if by_frequency else add_rows(x, index, (rows, x.shape[-1]))
+    if found is not None and padding_idx >= 0:
+        found[padding_idx] = 0
+    return found
 
 
-def index_select(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_select(x: Any, index: Any, *, axis: int) -> Any:
-        found = take_rows(x, index) if axis == 0 and index.ndim == 1 else None
-        return declined(numpy, x, index, axis=axis) if found is None else found
-
-    return index_select
+@maker
+def index_select(x: Any, index: Any, *, axis: int) -> Any:
+    return take_rows(x, index) if axis == 0 and index.ndim == 1 else None
 
 
-def index_select_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_select_backward(x: Any, index: Any, *, shape: tuple[int, ...], axis: int) -> Any:
-        found = add_rows(x, index, shape) if axis == 0 and index.ndim == 1 else None
-        return declined(numpy, x, index, shape=shape, axis=axis) if found is None else found
-
-    return index_select_backward
+@maker
+def index_select_backward(x: Any, index: Any, *, shape: tuple[int, ...], axis: int) -> Any:
+    return add_rows(x, index, shape) if axis == 0 and index.ndim == 1 else None
 
 
-def index(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
-        found = take_rows(x, index) if axes == (0,) else None
-        return declined(numpy, x, index, axes=axes) if found is None else found
-
-    return index
+@maker
+def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
+    return take_rows(x, index) if axes == (0,) else None
 
 
-def index_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def index_backward(x: Any, index: Any, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-        found = add_rows(x, index, shape) if axes == (0,) and index.size else None
-        return declined(numpy, x, index, shape=shape, axes=axes) if found is None else found
-
-    return index_backward
+@maker
+def index_backward(x: Any, index: Any, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    return add_rows(x, index, shape) if axes == (0,) and index.size else None

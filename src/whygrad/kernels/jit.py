@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,16 +19,17 @@ import numpy as np
 
 from whygrad.backends.half_precision import is_bfloat16
 from whygrad.base.forking import hold_while_forking
+from whygrad.kernels.registry import load, make
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
 # A function is compiled after HOT calls, or when an argument has LARGE elements.
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
-# Calls after which a slot looks into the cache again. Loading a kernel takes about 0.15 ms, and saves some 10 µs a call.
-LOOK_INTERVAL = 16
-# Calls of all slots before the first kernel is looked for, which takes some 20 ms more: imports, threads, the allocator.
-START_AFTER = 2500
+# Calls after which a slot looks into the cache again. Loading a kernel takes about 0.08 ms, and saves some 10 µs a call.
+LOOK_INTERVAL = 8
+# Calls of all slots before the first kernel is looked for, which takes some 10 ms more: imports, threads, the allocator.
+START_AFTER = 2000
 # Specializations of one function; calls with further statics stay with NumPy.
 MAX_SPECIALIZATIONS = 256
 
@@ -49,6 +50,25 @@ walk_references = 0
 
 class NotCached(Exception):
     """A kernel would have to be compiled, and was only to be loaded."""
+
+
+class Unavailable(Exception):
+    """Why kernels cannot be used here."""
+
+
+only_cached = False  # must kernels be in the cache?
+
+
+@contextlib.contextmanager
+def loading_only() -> Iterator[None]:
+    """In this block, code that is not in the cache raises NotCached."""
+    global only_cached
+    with compiling:
+        before, only_cached = only_cached, True
+        try:
+            yield
+        finally:
+            only_cached = before
 
 
 class JitSlot:
@@ -91,8 +111,6 @@ class JitKernel(JitSlot):
                 return self._from_cache(args, statics)
         function = self.numpy
         if usable():
-            from whygrad.kernels.registry import make
-
             with compiling:
                 function = make(self.name, self.numpy)
         self.rebind(function)
@@ -100,11 +118,8 @@ class JitKernel(JitSlot):
 
     def _from_cache(self, args: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         """Kernels are loaded when they run, so this is a trial run."""
-        from whygrad.kernels.code import only_cached
-        from whygrad.kernels.registry import make
-
         try:
-            with only_cached():
+            with loading_only():
                 function = make(self.name, self.numpy)
                 result = function(*args, **statics)
         except NotCached:
@@ -142,9 +157,7 @@ class JitElementwise(JitSlot):
         if self.calls <= HOT and not _is_large(args):
             if self.calls % LOOK_INTERVAL or not self._shall_look():
                 return self.numpy(*args)
-            from whygrad.kernels.code import only_cached
-
-            with only_cached():
+            with loading_only():
                 return self._compiled_for(args, None)
         return self._compiled_for(args, None)
 
@@ -213,21 +226,11 @@ class JitElementwise(JitSlot):
         # functions know which. Passes do not round it.
         known = "?" not in kinds and ("s" not in kinds or code not in ("f2", "b2") or self.is_pass)
         if known and not hopeless:
-            from whygrad.base.expression import Untraceable
-            from whygrad.kernels.pointwise import SHORT, compile_formula
-            from whygrad.kernels.trace import inputs, trace
-
-            variable = kinds.replace("c", "")
-            hopeless = True
-            with contextlib.suppress(Untraceable):
-                rounding = SHORT.get(code) if self.is_rule or self.is_pass else None
-                formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounding=rounding)
-                gives_back = formula.op in ("input", "mask") and not self.into
-                if gives_back:
-                    raise Untraceable("it gives its argument back, which costs nothing")
-                hopeless = False
-                compiled = compile_formula(self.name, formula, variable, (other_kind if first else numpy, numpy), code, self.into,
-                                           walk_references if self.may_overwrite else 0)
+            compiled, reason = load("pointwise").compile_traced(
+                self.name, _given(self.trace, kinds, constants), kinds.replace("c", ""), (other_kind if first else numpy, numpy),
+                code, rounds=self.is_rule or self.is_pass, into=self.into,
+                references=walk_references if self.may_overwrite else 0)
+            hopeless, gives_back = reason in ("no formula", "an argument"), reason == "an argument"
         counts["numpy" if compiled is None else "native"] += 1
         if hopeless:
             not_compiled.add(self.name)
@@ -295,11 +298,8 @@ def _can_start() -> bool:
     """Start kernels if that needs no compiler."""
     global _calls
     if _unavailable is None:
-        from whygrad.kernels.code import is_cached
-        from whygrad.kernels.host import Unavailable
-
         with contextlib.suppress(Unavailable):
-            if is_cached("allocator"):  # which is compiled when kernels are started, after everything else
+            if load("code").is_cached("allocator"):  # which is compiled when kernels are started, after everything else
                 return usable()
         _calls = -sys.maxsize  # no further attempt
     return False
@@ -309,13 +309,8 @@ def usable() -> bool:
     """Can kernels be compiled here? If not, a warning says why, once."""
     global _unavailable
     if _unavailable is None:
-        from whygrad.kernels.host import Unavailable, host
-
         try:
-            host()
-            from whygrad.kernels.pool import pool
-
-            pool()  # compiles the first functions
+            load("pool").pool()  # compiles the first functions
             _unavailable = ""
         except Unavailable as reason:
             _unavailable = str(reason)

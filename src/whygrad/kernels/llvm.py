@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import binding
 
+from whygrad.kernels.ir import Module
 from whygrad.kernels.linker import symbols
 
 
@@ -23,10 +24,9 @@ def target() -> Any:
 
 
 def text(name: str, build: Callable[[Any, str], None]) -> str:
-    module = ir.Module(name)
-    module.triple, module.data_layout = binding.get_default_triple(), str(target().target_data)
+    module = Module()
     build(module, name)
-    return str(module)
+    return module.text(binding.get_default_triple(), str(target().target_data))
 
 
 def parsed(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The primitives of elementwise rows as machine code, and the printer of expressions that is made of them."""
+"""The primitives of elementwise formulas as machine code, and the writer of expressions that uses them."""
 
 from __future__ import annotations
 
@@ -7,41 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base.expression import Expr, walk
-
-GAMMA = ("lgamma", "digamma", "trigamma")
-# Written for float32 alone; in float64 NumPy's own are used.
-SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "erfc", "erfinv", "expm1", "log1p", "sin", "cos", "normal_cdf",
-                         "gelu_slope", "hypot", *GAMMA})
-# Those of many instructions.
-HEAVY = SINGLE_ONLY
+from whygrad.kernels import functions, gamma
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:
     return lambda f, x: f.intrinsic(name, x)
 
 
-def _function(name: str) -> Callable[..., Any]:
-    def write(f: Any, *arguments: Any) -> Any:
-        from whygrad.kernels import functions, gamma
-
-        return getattr(gamma if name in GAMMA else functions, name)(f, *arguments)
-
-    return write
-
-
 def _sign(f: Any, x: Any) -> Any:
-    """0 also of NaN, as torch has it."""
+    """0 also for NaN, as in torch."""
     one = x.like(1.0)
     return f.choose(x > 0.0, one, f.choose(x < 0.0, -one, x.like(0.0)))
 
 
-# word -> how it is written for values; every argument is a value of the same kind, a mask where a mask belongs
-PRIMITIVES: dict[str, Callable[..., Any]] = {
-    "add": lambda f, a, b: a + b,
-    "sub": lambda f, a, b: a - b,
-    "mul": lambda f, a, b: a * b,
-    "div": lambda f, a, b: a / b,
-    "neg": lambda f, a: -a,
+# How primitives are written for values, by name. Every argument is a value of the same kind, or a mask where one belongs.
+Primitives = dict[str, Callable[..., Any]]
+
+# Those that give a mask.
+MASKS: Primitives = {
     "lt": lambda f, a, b: a < b,
     "le": lambda f, a, b: a <= b,
     "gt": lambda f, a, b: a > b,
@@ -51,10 +34,29 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "logical_and": lambda f, a, b: a & b,
     "logical_or": lambda f, a, b: a | b,
     "logical_not": lambda f, a: ~a,
+    "isnan": lambda f, x: x.differs(x),
+    "isfinite": lambda f, x: f.intrinsic("fabs", x) < math.inf,
+}
+# Those whose result needs no rounding: it is one of the arguments, or has its digits.
+EXACT: Primitives = {
+    "neg": lambda f, a: -a,
     "where": lambda f, mask, a, b: f.choose(mask, a, b),
     "maximum": lambda f, a, b: f.maximum(a, b),
     "minimum": lambda f, a, b: f.minimum(a, b),
     "abs": _intrinsic("fabs"),
+    "sign": _sign,
+    "sgn": _sign,
+    "as_float16": functions.as_float16,
+    "as_bfloat16": functions.as_bfloat16,
+}
+# Those of many instructions, written for float32 alone; in float64 NumPy's own are used.
+SINGLE_ONLY: Primitives = {name: getattr(module, name) for module in (functions, gamma) for name in module.__all__}
+PRIMITIVES: Primitives = {
+    **MASKS, **EXACT, **SINGLE_ONLY,
+    "add": lambda f, a, b: a + b,
+    "sub": lambda f, a, b: a - b,
+    "mul": lambda f, a, b: a * b,
+    "div": lambda f, a, b: a / b,
     "sqrt": _intrinsic("sqrt"),
     "floor": _intrinsic("floor"),
     "ceil": _intrinsic("ceil"),
@@ -62,11 +64,6 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "round": _intrinsic("rint"),
     "reciprocal": lambda f, x: 1.0 / x,
     "rsqrt": lambda f, x: 1.0 / f.intrinsic("sqrt", x),
-    "sign": _sign,
-    "sgn": _sign,
-    "isnan": lambda f, x: x.differs(x),
-    "isfinite": lambda f, x: f.intrinsic("fabs", x) < math.inf,
-    **{name: _function(name) for name in (*SINGLE_ONLY, "as_float16", "as_bfloat16")},
 }
 
 

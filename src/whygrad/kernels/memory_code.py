@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
-from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.ir import number
+from whygrad.kernels.values import I1, I8, I32, I64, POINTER, VOID, Function, Value
 
 # The allocator's own memory, in units of 8 bytes: a lock, bytes kept, the most to keep, hits, misses, where ground that is
 # not cut yet begins and ends, then the lists.
@@ -25,7 +24,6 @@ PIECE_OF_GROUND = 32 << 20
 # Kinds of blocks.
 OWN, ON_GROUND, HOLLOW = range(3)
 MADV_DONTNEED, MADV_HUGEPAGE = 4, 14
-NULL = ir.Constant(POINTER, None)
 
 
 class Heap(Function):
@@ -33,10 +31,10 @@ class Heap(Function):
 
     def __init__(self, module: Any, name: str, result: Any, arguments: list[Any]) -> None:
         super().__init__(module, name, result, arguments)
-        self.heap = Value(self, module.globals.get("whygrad_heap") or ir.GlobalVariable(module, I8, "whygrad_heap"))
+        self.heap = self.symbol("whygrad_heap")
 
     def is_null(self, pointer: Value) -> Value:
-        return Value(self, self.b.icmp_unsigned("==", pointer.v, NULL))
+        return pointer.equals(self.null)
 
     def kept(self, what: int) -> Value:
         return self.load(I64, self.heap, what)
@@ -49,18 +47,15 @@ class Heap(Function):
 
     def lock(self) -> None:
         """Spin until the lock is ours."""
-        wait, taken = self.function.append_basic_block("wait"), self.function.append_basic_block("taken")
+        wait, taken = self.b.append_block(), self.b.append_block()
         self.b.branch(wait)
-        self.b.position_at_end(wait)
-        old = self.b.atomic_rmw("xchg", self._lock(), ir.Constant(I32, 1), "acquire")
-        self.b.cbranch(self.b.icmp_signed("==", old, ir.Constant(I32, 0)), taken, wait)
-        self.b.position_at_end(taken)
+        self.b.continue_in(wait)
+        old = Value(self, self.b.change_atomic("xchg", self.heap.v, number(1, I32), "acquire"))
+        self.b.branch_if(old.equals(0).v, taken, wait)
+        self.b.continue_in(taken)
 
     def unlock(self) -> None:
-        self.b.store_atomic(ir.Constant(I32, 0), self._lock(), "release", 4)
-
-    def _lock(self) -> Any:
-        return self.b.bitcast(self.heap.v, I32.as_pointer())
+        self.b.store_atomic(number(0, I32), self.heap.v, "release")
 
     def list_of(self, number: Value) -> Value:
         return number + LISTS
@@ -74,29 +69,29 @@ class Heap(Function):
     def size_of(self, block: Value) -> tuple[Value, Value]:
         """The number of a block's size class, and the size."""
         number = self.load(I64, self.front(block))
-        shift = Value(self, self.b.lshr((number - 5).v, ir.Constant(I64, 3))) - 2
+        shift = (number - 5).shifted_right(3) - 2
         return number, (number - (shift + 2) * 8) << shift
 
     def size_class(self, size: Value) -> tuple[Value, Value]:
         """Four classes for each power of two: the number of the class, and its size."""
         last = self.choose(size < LINE, size.like(LINE), size) - 1
-        power = 63 - self.call("llvm.ctlz.i64", I64, last, ir.Constant(ir.IntType(1), 0))
+        power = 63 - self.call("llvm.ctlz.i64", I64, last, self.constant(0, I1))
         shift = power - 2
-        quarters = Value(self, self.b.lshr(last.v, shift.v)) + 1
+        quarters = last.shifted_right(shift) + 1
         return power * 8 + quarters, quarters << shift
 
     def aligned(self, alignment: Value, size: Value) -> Value:
         """Fresh memory, or NULL."""
-        made = self.variable(Value(self, NULL))
+        made = self.variable(self.null)
         failed = self.call("posix_memalign", I32, Value(self, made.place), alignment, size)
-        return Value(self, self.b.select(failed.equals(0).v, made.get().v, NULL))
+        return self.choose(failed.equals(0), made.get(), self.null)
 
     def advise(self, start: Value, size: Value, advice: int) -> None:
         self.call("madvise", I32, start, size, self.constant(advice, I32))
 
     def hollow_out(self, block: Value, size: Value) -> None:
         """Give the pages back that lie wholly in the block, but for its first bytes, where the next of its list is noted."""
-        address = Value(self, self.b.ptrtoint(block.v, I64))
+        address = block.as_integer()
         first, end = (address + (8 + PAGE - 1)) & -PAGE, (address + size) & -PAGE
         with self.when(first < end):
             self.advise(self.pointer(I8, block, first - address), end - first, MADV_DONTNEED)
@@ -122,31 +117,30 @@ def _write_malloc(module: Any, name: str) -> Any:
     number, rounded = f.size_class(size)
     f.lock()
     first = f.load(POINTER, f.heap, f.list_of(number))
-    with f.b.if_then(f.b.not_(f.is_null(first).v)):
+    with f.when(~f.is_null(first)):
         f.store(f.load(POINTER, first), f.heap, f.list_of(number))
-        with f.b.if_else(f.kind(first).equals(HOLLOW).v) as (hollow, full):
+        with f.either(f.kind(first).equals(HOLLOW)) as (hollow, full):
             with hollow:
                 f.store(f.integer(ON_GROUND), f.front(first), 1)
             with full:
                 f.count(KEPT, -rounded)
         f.count(HITS, 1)
         f.unlock()
-        f.b.ret(first.v)
+        f.give(first)
     f.count(MISSES, 1)
     on_ground = (rounded >= ON_GROUND_FROM) & (rounded < LARGE)
-    with f.b.if_else(on_ground.v) as (cut, own):
+    with f.either(on_ground) as (cut, own):
         with cut:
             _cut_from_ground(f, number, rounded + LINE)
         with own:
             f.unlock()
             is_large = rounded >= LARGE
             made = f.aligned(f.choose(is_large, f.integer(HUGE_PAGE), f.integer(LINE)), rounded + LINE)
-            with f.b.if_then(f.is_null(made).v, likely=False):
-                f.b.ret(NULL)
+            with f.when(f.is_null(made), likely=False):
+                f.give(f.null)
             with f.when(is_large):
                 f.advise(made, rounded + LINE, MADV_HUGEPAGE)
             _begin(f, made, number, OWN)
-    f.b.unreachable()
     return f.function
 
 
@@ -157,16 +151,16 @@ def _begin(f: Heap, front: Value, number: Value, kind: int) -> None:
 
 
 def _cut_from_ground(f: Heap, number: Value, size: Value) -> None:
-    with f.b.if_then((f.kept(GROUND) + size > f.kept(GROUND_END)).v, likely=False):
+    with f.when(f.kept(GROUND) + size > f.kept(GROUND_END), likely=False):
         piece = f.aligned(f.integer(HUGE_PAGE), f.integer(PIECE_OF_GROUND))
-        with f.b.if_then(f.is_null(piece).v, likely=False):
+        with f.when(f.is_null(piece), likely=False):
             f.unlock()
-            f.b.ret(NULL)
+            f.give(f.null)
         f.advise(piece, f.integer(PIECE_OF_GROUND), MADV_HUGEPAGE)
-        start = Value(f, f.b.ptrtoint(piece.v, I64))
+        start = piece.as_integer()
         f.keep(start, GROUND)
         f.keep(start + PIECE_OF_GROUND, GROUND_END)
-    front = Value(f, f.b.inttoptr(f.kept(GROUND).v, POINTER))
+    front = f.kept(GROUND).cast("inttoptr", POINTER)
     f.count(GROUND, size)
     f.unlock()
     _begin(f, front, number, ON_GROUND)
@@ -175,11 +169,11 @@ def _cut_from_ground(f: Heap, number: Value, size: Value) -> None:
 def _write_free(module: Any, name: str) -> None:
     f = Heap(module, name, VOID, [POINTER, POINTER, I64])
     _, block, _ = f.arguments
-    with f.b.if_then(f.is_null(block).v, likely=False):
-        f.b.ret_void()
+    with f.when(f.is_null(block), likely=False):
+        f.give()
     number, rounded = f.size_of(block)
     f.lock()
-    with f.b.if_else((f.kept(KEPT) + rounded <= f.kept(MOST)).v) as (keep, give_back):
+    with f.either(f.kept(KEPT) + rounded <= f.kept(MOST)) as (keep, give_back):
         with keep:
             f.push(block, number)
             f.count(KEPT, rounded)
@@ -187,12 +181,12 @@ def _write_free(module: Any, name: str) -> None:
         with give_back:
             f.unlock()
             _give_back(f, block, number, rounded, locked=False)
-    f.b.ret_void()
+    f.give()
 
 
 def _give_back(f: Heap, block: Value, number: Value, size: Value, locked: bool) -> None:
     """To the system."""
-    with f.b.if_else(f.kind(block).equals(OWN).v) as (own, on_ground):
+    with f.either(f.kind(block).equals(OWN)) as (own, on_ground):
         with own:
             f.call("free", VOID, f.front(block))
         with on_ground:
@@ -210,7 +204,7 @@ def _write_calloc(module: Any, name: str, allocate: Any) -> None:
     made = Value(f, f.b.call(allocate, [context.v, (count * size).v]))
     with f.when(~f.is_null(made)):
         f.call("memset", POINTER, made, f.constant(0, I32), count * size)
-    f.b.ret(made.v)
+    f.give(made)
 
 
 def _write_realloc(module: Any, name: str, allocate: Any, free: str) -> None:
@@ -221,7 +215,7 @@ def _write_realloc(module: Any, name: str, allocate: Any, free: str) -> None:
         _, old = f.size_of(block)
         f.call("memcpy", POINTER, made, block, f.choose(old < size, old, size))
         f.call(free, VOID, context, block, f.integer(0))
-    f.b.ret(made.v)
+    f.give(made)
 
 
 def _write_empty(module: Any, name: str) -> None:
@@ -229,7 +223,7 @@ def _write_empty(module: Any, name: str) -> None:
     f.lock()
     with f.loop(LISTS, LISTS + CLASSES) as place:
         head = f.variable(f.load(POINTER, f.heap, place))
-        f.store(Value(f, NULL), f.heap, place)
+        f.store(f.null, f.heap, place)
         with f.repeat_while(lambda: ~f.is_null(head.get())):
             block = head.get()
             head.set(f.load(POINTER, block))
@@ -237,4 +231,4 @@ def _write_empty(module: Any, name: str) -> None:
             _give_back(f, block, number, size, locked=True)
     f.keep(f.integer(0), KEPT)
     f.unlock()
-    f.b.ret_void()
+    f.give()

@@ -11,7 +11,6 @@ import numpy as np
 from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I32, I64, VOID, Value
 
 
@@ -44,12 +43,7 @@ def nll_loss_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _function(name: str, write: Callable[[Any, str], None]) -> Callable[..., Any]:
-    """None for what it was not made for."""
-    def decline(*args: Any) -> None:
-        return None
-
-    pool()
-    return python_function(name, address_of(name, write), (decline, decline))
+    return python_function(name, address_of(name, write))
 
 
 def _entry(module: Any, name: str, writeable: bool) -> tuple[Entry, Array, Array, Value, Value]:

@@ -14,7 +14,6 @@ from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.normalize import trailing, write_input_gradient
-from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import SERIAL_BELOW, Row
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
@@ -25,15 +24,10 @@ STRIP, CHUNK = 4, 128
 
 
 def layer_norm_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    pool()
-
-    def declined(*args: Any) -> None:
-        return None
-
     tasks = (function_for_all("layer_norm_backward: rows", _write_rows),
              function_for_all("layer_norm_backward: columns", _write_columns))
     address = address_of("layer_norm_backward", lambda module, name: _write(module, name, *tasks))
-    kernel = python_function("layer_norm_backward", address, (declined, declined))
+    kernel = python_function("layer_norm_backward", address)
 
     def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
         columns = trailing(x, axis)
@@ -75,7 +69,7 @@ def _write_rows(module: Any, name: str) -> None:
         mean, scale = write_input_gradient(Row(f, columns, [g, x, weight, eps], [g_x]))
         f.store(mean, means, i)
         f.store(scale, scales, i)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_columns(module: Any, name: str) -> None:
@@ -116,4 +110,4 @@ def _write_columns(module: Any, name: str) -> None:
         with f.loop(whole, vectors, lanes) as j:
             add_up(j, [lanes])
         f.rest(vectors, last, lanes, lambda j, width: add_up(j, [width]))
-    f.b.ret_void()
+    f.give()

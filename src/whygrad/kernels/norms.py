@@ -14,7 +14,7 @@ from whygrad.kernels.trace import vocabulary
 
 
 def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    squares = total("squares", lambda x: vocabulary.sum(x * x), lambda x: None)
+    squares = total("squares", lambda x: vocabulary.sum(x * x))
 
     def body(row: Row) -> None:
         (x,), (place,) = row.arguments, row.results
@@ -25,7 +25,7 @@ def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
         row.f.store(row.sum(square), place)
 
-    of_rows = row_kernel("row_squares", "x", "r", body, lambda *args: None)
+    of_rows = row_kernel("row_squares", "x", "r", body)
 
     def run(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
         found, shape = None, None

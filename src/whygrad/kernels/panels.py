@@ -9,7 +9,7 @@ from typing import Any
 
 from whygrad.kernels.code import function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
+from whygrad.kernels.tiles import lanes_within, load_some, store_some, transposed
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 
@@ -77,7 +77,7 @@ def _write_product(module: Any, name: str, partial: bool) -> None:
             tile(*of_panel, first, together)
         with f.loop(whole, m) as first:
             tile(*of_panel, first, 1)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_turn(module: Any, name: str) -> None:
@@ -91,8 +91,8 @@ def _write_turn(module: Any, name: str) -> None:
     wide = factor.spread(lanes)
     with f.loop(0, count, lanes) as i, f.loop(0, columns, lanes) as j:
         across = lanes_within(f, j, columns, lanes)
-        square = [load_some(f, source, smaller(f, i + lane, rows - 1) * source_row + j, across) * wide for lane in range(lanes)]
+        square = [load_some(f, source, f.smaller(i + lane, rows - 1) * source_row + j, across) * wide for lane in range(lanes)]
         for lane, vector in enumerate(transposed(f, square)):
             room = f.choose(j + lane < columns, count, 0)
             store_some(f, vector, target, (j + lane) * target_row + i, lanes_within(f, i, room, lanes))
-    f.b.ret_void()
+    f.give()

@@ -16,17 +16,17 @@ import os
 import platform
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
-
-from llvmlite import ir
 
 from whygrad.base.threads import number_of_threads, openblas
 from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
+from whygrad.kernels.ir import number
 from whygrad.kernels.linker import symbols
-from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 64
 LINE = 64
@@ -59,10 +59,22 @@ class Shared:
 shared = Shared()
 
 
-def _at(f: Function, offset: int, kind: Any) -> Any:
-    """A field of the shared memory, for atomic access."""
-    base = f.module.globals.get("whygrad_pool") or ir.GlobalVariable(f.module, ir.IntType(8), "whygrad_pool")
-    return f.b.bitcast(f.b.gep(base, [ir.Constant(I64, offset)]), kind.as_pointer())
+def _at(f: Function, offset: int) -> Value:
+    """A field of the shared memory."""
+    return f.pointer(I8, f.symbol("whygrad_pool"), offset)
+
+
+def _read(f: Function, offset: int, kind: Any = I64) -> Value:
+    return Value(f, f.b.load_atomic(kind, _at(f, offset).v))
+
+
+def _write(f: Function, value: Value, offset: int) -> None:
+    f.b.store_atomic(value.v, _at(f, offset).v)
+
+
+def _change(f: Function, how: str, offset: int, kind: Any = I64) -> Value:
+    """Add or subtract 1; gives what was there before."""
+    return Value(f, f.b.change_atomic(how, _at(f, offset).v, number(1, kind)))
 
 
 def _pause(f: Function) -> None:
@@ -72,98 +84,89 @@ def _pause(f: Function) -> None:
         f.call("llvm.aarch64.hint", VOID, f.constant(1, I32))
 
 
-def _call_task(f: Function, task: Value, *arguments: Value) -> None:
-    kind = ir.FunctionType(VOID, [POINTER, I64, I64]).as_pointer()
-    f.b.call(f.b.bitcast(task.v, kind), [argument.v for argument in arguments])
-
-
 def _job_number(word: Value) -> Value:
-    return Value(word.f, word.f.b.lshr(word.v, ir.Constant(I64, 2 * PIECE_BITS)))
+    return word.shifted_right(2 * PIECE_BITS)
 
 
 def _claim_pieces(f: Function) -> Value:
     """Claim and do pieces until there are none; gives the word that said so."""
-    claim, work, finished = (f.function.append_basic_block(name) for name in ("claim", "work", "finished"))
+    claim, work, finished = (f.b.append_block() for _ in range(3))
     f.b.branch(claim)
-    f.b.position_at_end(claim)
-    word = Value(f, f.b.atomic_rmw("add", _at(f, WORD, I64), ir.Constant(I64, 1), "seq_cst"))
+    f.b.continue_in(claim)
+    word = _change(f, "add", WORD)
     mask = (1 << PIECE_BITS) - 1
     piece = word & mask
-    count = Value(f, f.b.lshr(word.v, ir.Constant(I64, PIECE_BITS))) & mask
-    f.b.cbranch((piece < count).v, work, finished)
-    f.b.position_at_end(work)
-    job = Value(f, f.b.bitcast(_at(f, JOB, I64), POINTER))
+    count = word.shifted_right(PIECE_BITS) & mask
+    f.b.branch_if((piece < count).v, work, finished)
+    f.b.continue_in(work)
+    job = _at(f, JOB)
     task, arguments = f.load(POINTER, job, 0), f.load(POINTER, job, 1)
     n, length = f.load(I64, job, 2), f.load(I64, job, 3)
     low = piece * length
     high = low + length
-    _call_task(f, task, arguments, low, f.choose(high < n, high, n))
-    f.b.atomic_rmw("add", _at(f, DONE, I64), ir.Constant(I64, 1), "seq_cst")
+    f.call_task(task, arguments, low, f.choose(high < n, high, n))
+    _change(f, "add", DONE)
     f.b.branch(claim)
-    f.b.position_at_end(finished)
+    f.b.continue_in(finished)
     return word
 
 
-def _spin_until(f: Function, condition: Any, spins: int | None) -> Any:
+def _spin_until(f: Function, condition: Callable[[], Value], spins: int | None) -> Value:
     """Spin until `condition()` holds, giving way now and then; or `spins` times, then gives whether it held."""
-    before, spin, after = f.b.block, f.function.append_basic_block("spin"), f.function.append_basic_block("spun")
+    before, spin, after = f.b.block, f.b.append_block(), f.b.append_block()
     f.b.branch(spin)
-    f.b.position_at_end(spin)
+    f.b.continue_in(spin)
     count = f.b.phi(I64)
-    count.add_incoming(ir.Constant(I64, 0), before)
+    count.add(number(0, I64), before)
     holds = condition()
     _pause(f)
-    following = f.b.add(count, ir.Constant(I64, 1))
+    following = Value(f, count.result) + 1
     if spins is None:
-        with f.when((Value(f, following) & 255).equals(0)):
+        with f.when((following & 255).equals(0)):
             f.call("sched_yield", I32)  # the thread that is waited for may have lost its processor
         stop = holds
     else:
-        stop = f.b.or_(holds, f.b.icmp_signed(">=", following, ir.Constant(I64, spins)))
-    count.add_incoming(following, f.b.block)
-    f.b.cbranch(stop, after, spin)
-    f.b.position_at_end(after)
+        stop = holds | (following >= spins)
+    count.add(following.v, f.b.block)
+    f.b.branch_if(stop.v, after, spin)
+    f.b.continue_in(after)
     return holds
 
 
 def _write_worker(module: Any, name: str) -> None:
     """void *worker(number): wait for a job, do pieces of it; for ever. Those that are not wanted now are parked."""
     f = Function(module, name, POINTER, [I64])
-    (number,) = f.arguments
+    (worker,) = f.arguments
     last = f.variable(f.integer(0))
-    null = ir.Constant(POINTER, None)
-    top, park, wanted = (f.function.append_basic_block(name) for name in ("top", "park", "wanted"))
+    top, park, wanted = (f.b.append_block() for _ in range(3))
 
-    def sleep_until_changed(place: int, seen: Any) -> None:
-        f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, place, I32), POINTER), f.integer(FUTEX_WAIT),
-               Value(f, seen).to(I64), null, null, f.integer(0))
+    def sleep_until_changed(place: int, seen: Value) -> None:
+        f.call("syscall", I64, f.integer(FUTEX or 0), _at(f, place), f.integer(FUTEX_WAIT), seen.to(I64), f.null, f.null,
+               f.integer(0))
 
     f.b.branch(top)
-    f.b.position_at_end(top)
-    changes = f.b.load_atomic(_at(f, PARKED, I32), "seq_cst", 4)
-    surplus = number >= Value(f, f.b.load_atomic(_at(f, THREADS, I64), "seq_cst", 8))
-    f.b.cbranch(surplus.v, park, wanted)
-    f.b.position_at_end(park)
+    f.b.continue_in(top)
+    changes = _read(f, PARKED, I32)
+    f.b.branch_if((worker >= _read(f, THREADS)).v, park, wanted)
+    f.b.continue_in(park)
     sleep_until_changed(PARKED, changes)
     f.b.branch(top)
-    f.b.position_at_end(wanted)
+    f.b.continue_in(wanted)
 
-    def is_new() -> Any:
-        word = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
-        return _job_number(word).differs(last.get()).v
+    def is_new() -> Value:
+        return _job_number(_read(f, WORD)).differs(last.get())
 
-    with f.b.if_else(_spin_until(f, is_new, SPINS)) as (work, sleep):
+    with f.either(_spin_until(f, is_new, SPINS)) as (work, sleep):
         with work:
-            word = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
-            last.set(_job_number(word))
-            with f.when(number < f.load(I64, Value(f, f.b.bitcast(_at(f, THREADS, I64), POINTER)))):
+            last.set(_job_number(_read(f, WORD)))
+            with f.when(worker < f.load(I64, _at(f, THREADS))):
                 last.set(_job_number(_claim_pieces(f)))
         with sleep:
-            f.b.atomic_rmw("add", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
-            ticket = f.b.load_atomic(_at(f, TICKET, I32), "seq_cst", 4)
-            with f.b.if_then(f.b.not_(is_new())):
+            _change(f, "add", SLEEPERS, I32)
+            ticket = _read(f, TICKET, I32)
+            with f.when(~is_new()):
                 sleep_until_changed(TICKET, ticket)
-            f.b.atomic_rmw("sub", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
+            _change(f, "sub", SLEEPERS, I32)
     f.b.branch(top)
 
 
@@ -171,45 +174,44 @@ def _write_run_parallel(module: Any, name: str) -> None:
     """void run_parallel(task, arguments, n, grain, gang)"""
     f = Function(module, name, VOID, [POINTER, POINTER, I64, I64, I64])
     task, arguments, n, grain, gang = f.arguments
-    zero, one = ir.Constant(I32, 0), ir.Constant(I32, 1)
-    threads = f.load(I64, Value(f, f.b.bitcast(_at(f, THREADS, I64), POINTER)))
+    threads = f.load(I64, _at(f, THREADS))
     parts = threads * f.choose(gang.equals(0), f.integer(PIECES_PER_THREAD), f.integer(1))
     length = (n + parts * grain - 1) // (parts * grain) * grain
-    serial, parallel, wait, free = (f.function.append_basic_block(name) for name in ("serial", "parallel", "wait", "free"))
-    f.b.cbranch(((threads > 1) & (length < n)).v, parallel, serial)
+    serial, parallel, wait, free = (f.b.append_block() for _ in range(4))
+    f.b.branch_if(((threads > 1) & (length < n)).v, parallel, serial)
 
-    f.b.position_at_end(serial)
-    _call_task(f, task, arguments, f.integer(0), n)
-    f.b.ret_void()
+    f.b.continue_in(serial)
+    f.call_task(task, arguments, f.integer(0), n)
+    f.give()
 
-    f.b.position_at_end(parallel)
-    taken = f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1)
-    occupied = f.function.append_basic_block("occupied")
-    f.b.cbranch(taken, free, occupied)
-    f.b.position_at_end(occupied)
-    f.b.cbranch(gang.equals(0).v, serial, wait)
-    f.b.position_at_end(wait)
-    _spin_until(f, lambda: f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1), None)
+    def is_taken() -> Value:
+        return Value(f, f.b.exchange_if(_at(f, BUSY).v, number(0, I32), number(1, I32)))
+
+    f.b.continue_in(parallel)
+    taken, occupied = is_taken(), f.b.append_block()
+    f.b.branch_if(taken.v, free, occupied)
+    f.b.continue_in(occupied)
+    f.b.branch_if(gang.equals(0).v, serial, wait)
+    f.b.continue_in(wait)
+    _spin_until(f, is_taken, None)
     f.b.branch(free)
 
-    f.b.position_at_end(free)
-    job = Value(f, f.b.bitcast(_at(f, JOB, I64), POINTER))
+    f.b.continue_in(free)
+    job = _at(f, JOB)
     for i, value in enumerate((task, arguments, n, length)):
         f.store(value, job, i)
     count = (n + length - 1) // length
-    f.b.store_atomic(ir.Constant(I64, 0), _at(f, DONE, I64), "seq_cst", 8)
-    old = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
-    word = ((_job_number(old) + 1) << (2 * PIECE_BITS)) | (count << PIECE_BITS)
-    f.b.store_atomic(word.v, _at(f, WORD, I64), "seq_cst", 8)
-    f.b.atomic_rmw("add", _at(f, TICKET, I32), one, "seq_cst")
-    with f.b.if_then(f.b.icmp_signed("!=", f.b.load_atomic(_at(f, SLEEPERS, I32), "seq_cst", 4), zero)):
-        null = ir.Constant(POINTER, None)
-        f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, TICKET, I32), POINTER), f.integer(FUTEX_WAKE),
-               f.integer(MOST), null, null, f.integer(0))
+    _write(f, f.integer(0), DONE)
+    word = ((_job_number(_read(f, WORD)) + 1) << (2 * PIECE_BITS)) | (count << PIECE_BITS)
+    _write(f, word, WORD)
+    _change(f, "add", TICKET, I32)
+    with f.when(_read(f, SLEEPERS, I32).differs(0)):
+        f.call("syscall", I64, f.integer(FUTEX or 0), _at(f, TICKET), f.integer(FUTEX_WAKE), f.integer(MOST), f.null, f.null,
+               f.integer(0))
     _claim_pieces(f)
-    _spin_until(f, lambda: f.b.icmp_signed("==", f.b.load_atomic(_at(f, DONE, I64), "seq_cst", 8), count.v), None)
-    f.b.store_atomic(zero, _at(f, BUSY, I32), "seq_cst", 4)
-    f.b.ret_void()
+    _spin_until(f, lambda: _read(f, DONE).equals(count), None)
+    _write(f, f.constant(0, I32), BUSY)
+    f.give()
 
 
 def _write_blas_callback(module: Any, name: str) -> None:
@@ -218,21 +220,19 @@ def _write_blas_callback(module: Any, name: str) -> None:
         slots, low, high = f.arguments
         job, entries = f.load(POINTER, slots, 0), f.load(POINTER, slots, 2)
         size, extra = f.load(I64, slots, 1), f.load(I64, slots, 3)
-        kind = ir.FunctionType(VOID, [I32, POINTER, I32]).as_pointer()
         with f.loop(low, high) as i:
-            entry = f.pointer(ir.IntType(8), entries, i * size)
-            f.b.call(f.b.bitcast(job.v, kind), [i.to(I32).v, entry.v, extra.to(I32).v])
-        f.b.ret_void()
+            f.call_task(job, i.to(I32), f.pointer(I8, entries, i * size), extra.to(I32))
+        f.give()
 
     inner = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
     task(inner)
     f = Function(module, name, VOID, [I32, POINTER, I32, I64, POINTER, I32])
     _, job, count, size, entries, extra = f.arguments
-    slots = Value(f, f.b.bitcast(f.b.alloca(I64, 4), POINTER))
+    slots = f.frame(I64, 4, 0)
     for i, value in enumerate((job, size, entries, extra.to(I64))):
         f.store(value, slots, i)
-    f.call("whygrad_run_parallel", VOID, f.b.bitcast(inner.function, POINTER), slots, count.to(I64), f.integer(1), f.integer(1))
-    f.b.ret_void()
+    f.call("whygrad_run_parallel", VOID, inner.function, slots, count.to(I64), f.integer(1), f.integer(1))
+    f.give()
 
 
 class Pool:

@@ -59,12 +59,11 @@ def evenly(axis: Axis) -> Sliding | None:
 
 
 def windows(down: Sliding, across: Sliding, planes: int, serial_below: int, room: int = 0) -> Any:
-    plan = Windows(
+    return Windows.of(
         each=room, shared=0, planes=planes, planes_serial=serial_below, height=down.size, width=across.size, out_rows=down.out,
         out_columns=across.out, kernel_down=down.kernel, kernel_across=across.kernel, stride_down=down.stride,
         stride_across=across.stride, padding_down=down.padding, padding_across=across.padding, dilation_down=down.dilation,
         dilation_across=across.dilation)
-    return plan.array()
 
 
 class MaximaPlan(NamedTuple):
@@ -109,9 +108,9 @@ def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Any) -> Any:
     if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
         return None
     planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
-    plan = Places(planes=planes, planes_serial=serial(planes * pixels), pixels=pixels, places=x.size // planes)
+    plan = Places.of(planes=planes, planes_serial=serial(planes * pixels), pixels=pixels, places=x.size // planes)
     wrong = np.zeros(1, np.int64)
-    result = scatter()(plan.array(), contiguous(x), contiguous(places), wrong, np.empty(shape, np.float32))
+    result = scatter()(plan, contiguous(x), contiguous(places), wrong, np.empty(shape, np.float32))
     return None if wrong[0] else result  # a place outside the image, for which NumPy raises
 
 
@@ -137,9 +136,9 @@ def means_plan(before: Shape, axes: tuple[Axis, ...], count_pad: bool, divisor: 
         run = (spread_means if backward else means)(even_across.stride)
     else:
         tables = [bounds(axis) for axis in both]
-        plan = Bounds(each=rounded(across.size), shared=0, planes=planes, planes_serial=serial_below, height=down.size,
-                      width=across.size, out_rows=down.out, out_columns=across.out).array(
-                          row_bounds=tables[0], column_bounds=tables[1])
+        plan = Bounds.of(each=rounded(across.size), shared=0, planes=planes, planes_serial=serial_below, height=down.size,
+                         width=across.size, out_rows=down.out, out_columns=across.out, row_bounds=tables[0],
+                         column_bounds=tables[1])
         run = spread_uneven_means(all(map(are_apart, tables, [axis.size for axis in both]))) if backward else uneven_means()
     return MeansPlan(plan, shape, by, run)
 

@@ -4,59 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Plan, Task, single_stage
-from whygrad.kernels.tiles import evens, interleaved, lane_numbers, lanes_within, load_some, store_some
+from whygrad.kernels.stages import Plan, Task, staged
+from whygrad.kernels.tiles import evens, interleaved, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
 
-@dataclass(kw_only=True)
 class OfPlanes(Plan):
-    planes: int
-    planes_serial: int
+    numbers = "planes planes_serial"
 
 
-@dataclass(kw_only=True)
 class Places(OfPlanes):
-    pixels: int
-    places: int  # in a plane
+    # places: in a plane
+    numbers = "pixels places"
 
 
-@dataclass(kw_only=True)
 class OfWindows(OfPlanes):
-    height: int
-    width: int
-    out_rows: int
-    out_columns: int
+    numbers = "height width out_rows out_columns"
 
 
-@dataclass(kw_only=True)
 class Windows(OfWindows):
-    kernel_down: int
-    kernel_across: int
-    stride_down: int
-    stride_across: int
-    padding_down: int
-    padding_across: int
-    dilation_down: int
-    dilation_across: int
+    numbers = "kernel_down kernel_across stride_down stride_across padding_down padding_across dilation_down dilation_across"
 
 
-@dataclass(kw_only=True)
 class Bounds(OfWindows):
-    row_bounds: int = 0  # tables: first and last element of each window
-    column_bounds: int = 0
+    # row_bounds: tables: first and last element of each window
+    numbers = "row_bounds column_bounds"
 
 
 @cache
 def maxima(step: int, with_places: bool) -> Any:
     """`step`: the distance of windows, if it is 1 or 2, else 0. Arrays: images, places if wanted, maxima."""
-    return single_stage(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows,
-                        lambda f: _write_maxima(f, step, with_places), "planes")
+    return staged(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows,
+                  planes=lambda f: _write_maxima(f, step, with_places))
 
 
 def _write_maxima(f: Task, step: int, with_places: bool) -> None:
@@ -98,8 +81,8 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
     if not step:
         there = _below(f, x, width)
         return f.load(F32, line, f.choose(there, x, 0)), x.to(I32), there
-    numbers = lane_numbers(f, lanes) * step + x.to(I32).spread(lanes)
-    there = Value(f, f.b.icmp_unsigned("<", numbers.v, width.to(I32).spread(lanes).v))
+    numbers = f.lane_numbers(lanes) * step + x.to(I32).spread(lanes)
+    there = numbers.below(width.to(I32).spread(lanes))
     if step == 1:
         return load_some(f, line, x, there), numbers, there
     a, b = (load_some(f, line, at, lanes_within(f, at, width, lanes)) for at in (x, x + lanes))
@@ -109,7 +92,7 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
 @cache
 def scatter() -> Any:
     """Arrays: numbers, their places, a flag for a place outside, images."""
-    return single_stage("pool_scatter", "fiif", Places, _write_scatter, "planes")
+    return staged("pool_scatter", "fiif", Places, planes=_write_scatter)
 
 
 def _write_scatter(f: Task) -> None:
@@ -120,7 +103,7 @@ def _write_scatter(f: Task) -> None:
         _clear(f, image, pixels)
         with f.loop(0, count) as i:
             place = f.load(I64, places, i)
-            with f.b.if_else(_below(f, place, pixels).v, likely=True) as (right, wrong):
+            with f.either(_below(f, place, pixels), likely=True) as (right, wrong):
                 with right:
                     f.store(f.load(F32, image, place) + f.load(F32, numbers, i), image, place)
                 with wrong:
@@ -141,7 +124,7 @@ def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) ->
 @cache
 def means(step: int) -> Any:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    return single_stage(f"avg_pool {step}", "fff", Windows, lambda f: _write_means(f, step), "planes")
+    return staged(f"avg_pool {step}", "fff", Windows, planes=lambda f: _write_means(f, step))
 
 
 def _write_means(f: Task, step: int) -> None:
@@ -164,7 +147,7 @@ def _write_means(f: Task, step: int) -> None:
 def spread_means(step: int) -> Any:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    return single_stage(f"avg_pool_backward {step}", "ffwf", Windows, lambda f: _write_spread_means(f, step), "planes")
+    return staged(f"avg_pool_backward {step}", "ffwf", Windows, planes=lambda f: _write_spread_means(f, step))
 
 
 def _write_spread_means(f: Task, step: int) -> None:
@@ -193,7 +176,7 @@ def _write_spread_means(f: Task, step: int) -> None:
 
 def _below(f: Task, i: Value, n: Value) -> Value:
     """0 <= i < n"""
-    return Value(f, f.b.icmp_unsigned("<", i.v, n.v))
+    return i.below(n)
 
 
 def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> None:
@@ -204,7 +187,7 @@ def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> N
 @cache
 def uneven_means() -> Any:
     """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means."""
-    return single_stage("avg_pool of any windows", "ffwf", Bounds, _write_uneven_means, "planes")
+    return staged("avg_pool of any windows", "ffwf", Bounds, planes=_write_uneven_means)
 
 
 def _write_uneven_means(f: Task) -> None:
@@ -239,8 +222,8 @@ def _bounds(f: Task, table: Value, number: Value) -> tuple[Value, Value]:
 @cache
 def spread_uneven_means(apart: bool) -> Any:
     """`apart`: each pixel lies in exactly one window. Arrays: gradients, what to divide each by, workspace, images."""
-    return single_stage(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
-                        lambda f: _write_spread_uneven_means(f, apart), "planes")
+    return staged(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
+                  planes=lambda f: _write_spread_uneven_means(f, apart))
 
 
 def _write_spread_uneven_means(f: Task, apart: bool) -> None:

@@ -13,13 +13,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from whygrad.base.cephes import COSINE, LOGARITHM, SINE
 from whygrad.kernels.calls import Entry, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.pool import pool
-from whygrad.kernels.tiles import smaller
 from whygrad.kernels.values import F32, F64, I8, I32, I64, POINTER, VOID, Function, Value, vector
 
 KERNELS, SHIFT = 624, 397
@@ -31,20 +29,15 @@ BLOCK = 16
 Maker = Callable[[Function, Value, list[Value]], Value]
 
 
-def _shifted(x: Value, bits: int) -> Value:
-    """To the right, zeros come in."""
-    return Value(x.f, x.f.b.lshr(x.v, x.like(bits).v))
-
-
 def _signed(word: int) -> int:
     return word - (1 << 32) if word >> 31 else word
 
 
 def _tempered(x: Value) -> Value:
-    x = x ^ _shifted(x, 11)
+    x = x ^ x.shifted_right(11)
     x = x ^ ((x << 7) & _signed(0x9D2C5680))
     x = x ^ ((x << 15) & _signed(0xEFC60000))
-    return x ^ _shifted(x, 18)
+    return x ^ x.shifted_right(18)
 
 
 def _write_renewal(module: Any, name: str) -> None:
@@ -55,7 +48,7 @@ def _write_renewal(module: Any, name: str) -> None:
 
     def renewed(place: Value, following: Value, other: Value, width: int) -> None:
         mixed = (f.load(I32, state, place, width) & _signed(0x80000000)) | (f.load(I32, state, following, width) & 0x7FFFFFFF)
-        word = f.load(I32, state, other, width) ^ _shifted(mixed, 1) ^ (-(mixed & 1) & _signed(0x9908B0DF))
+        word = f.load(I32, state, other, width) ^ mixed.shifted_right(1) ^ (-(mixed & 1) & _signed(0x9908B0DF))
         f.store(word, state, place)
 
     def span(start: int, stop: int, away: int) -> None:
@@ -68,7 +61,7 @@ def _write_renewal(module: Any, name: str) -> None:
     span(0, KERNELS - SHIFT, SHIFT)
     span(KERNELS - SHIFT, KERNELS - 1, SHIFT - KERNELS)
     renewed(f.integer(KERNELS - 1), f.integer(0), f.integer(SHIFT - 1), 1)
-    f.b.ret_void()
+    f.give()
 
 
 def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -> Any:
@@ -83,43 +76,35 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -
     def at(words: Value, place: Value, width: int) -> None:
         words = _tempered(words)
         if pairs:
-            joined = Value(f, f.b.bitcast(words.v, vector(I64, width)))
-            words = (joined << 32) | _shifted(joined, 32)  # the first word is the high half
+            joined = Value(f, f.b.cast("bitcast", words.v, vector(I64, width)))
+            words = (joined << 32) | joined.shifted_right(32)  # the first word is the high half
         made = make(f, words, given)
         f.store(made, out, place)
 
     each = 2 if pairs else 1
-    head, body, end = (f.function.append_basic_block(part) for part in ("head", "body", "end"))
-    f.b.branch(head)
-    f.b.position_at_end(head)
-    f.b.cbranch((done.get() < n).v, body, end)
-    f.b.position_at_end(body)
-    with f.when(used.get() >= KERNELS):
-        f.call(renew, VOID, state)
-        used.set(f.integer(0))
-    start, first = used.get(), done.get()
-    count = smaller(f, n - first, (KERNELS - start) // each)
-    whole = count // together * together
-    with f.loop(0, whole, together, running=True) as i:
-        at(f.load(I32, state, start + i * each, together * each), first + i, together)
-    with f.loop(whole, count) as i:
-        at(f.load(I32, state, start + i * each, each), first + i, 1)
-    used.set(start + count * each)
-    done.set(first + count)
-    if pairs:
-        with f.when(used.get().equals(KERNELS - 1) & (done.get() < n)):  # one half before, one after the renewal
-            high = f.load(I32, state, KERNELS - 1)
+    with f.repeat_while(lambda: done.get() < n):
+        with f.when(used.get() >= KERNELS):
             f.call(renew, VOID, state)
-            both = Value(f, ir.Constant(ir.VectorType(I32, 2), ir.Undefined))
-            for lane, word in enumerate((high, f.load(I32, state, 0))):
-                both = Value(f, f.b.insert_element(both.v, word.v, ir.Constant(I32, lane)))
-            at(both, done.get(), 1)
-            used.set(f.integer(1))
-            done.set(done.get() + 1)
-    f.b.branch(head)
-    f.b.position_at_end(end)
+            used.set(f.integer(0))
+        start, first = used.get(), done.get()
+        count = f.smaller(n - first, (KERNELS - start) // each)
+        whole = count // together * together
+        with f.loop(0, whole, together, running=True) as i:
+            at(f.load(I32, state, start + i * each, together * each), first + i, together)
+        with f.loop(whole, count) as i:
+            at(f.load(I32, state, start + i * each, each), first + i, 1)
+        used.set(start + count * each)
+        done.set(first + count)
+        if pairs:
+            with f.when(used.get().equals(KERNELS - 1) & (done.get() < n)):  # one half before, one after the renewal
+                high = f.load(I32, state, KERNELS - 1)
+                f.call(renew, VOID, state)
+                both = f.with_lane(high.spread(2), 1, f.load(I32, state, 0))
+                at(both, done.get(), 1)
+                used.set(f.integer(1))
+                done.set(done.get() + 1)
     f.store(used.get().to(I32), state, KERNELS)
-    f.b.ret_void()
+    f.give()
     return f.function
 
 
@@ -152,7 +137,7 @@ def _masks(f: Function, words: Value, numbers: list[Value]) -> Value:
 
 
 def _words(f: Function, words: Value, numbers: list[Value]) -> Value:
-    return Value(f, f.b.zext(words.v, vector(I64, words.lanes)))
+    return words.cast("zext", I64)
 
 
 def _integers(f: Function, words: Value, numbers: list[Value]) -> Value:
@@ -187,13 +172,12 @@ def drawing(name: str) -> Callable[..., Any]:
         draw = _write_draws(module, symbol, make, pairs, renew)
         entry = Entry(module, symbol, 5)
         f = entry.f
-        state = Value(f, f.b.inttoptr(entry.number(entry.argument(0)).to(I64).v, POINTER))
+        state = entry.number(entry.argument(0)).to(I64).cast("inttoptr", POINTER)
         out = entry.array(entry.argument(1), code, writeable=True)
         numbers = entry.slots([entry.number(entry.argument(2 + i)) for i in range(3)])
-        f.b.call(draw, [state.v, out.data.v, out.size().v, numbers.v])
+        f.b.call(draw, [x.v for x in (state, out.data, out.size(), numbers)])
         _give_nothing(entry)
 
-    pool()
     return python_function(name, address_of(f"draw {name}", build), (_refuse, _refuse))
 
 
@@ -213,7 +197,7 @@ def _log(f: Function, x: Value, coefficients: list[float]) -> Value:
     bits = x.bits_as(I32)
     fraction = ((bits & 0x007FFFFF) | 0x3F000000).bits_as(F32)
     low = fraction < math.sqrt(0.5)
-    e = (_shifted(bits, 23) - 126).to(F32) - f.choose(low, x.like(1.0), x.like(0.0))
+    e = (bits.shifted_right(23) - 126).to(F32) - f.choose(low, x.like(1.0), x.like(0.0))
     x = f.choose(low, fraction + fraction, fraction) - 1.0
     square = x * x
     y = f.fma(f.polynomial(x, coefficients) * x, square, e * -2.12194440e-4)
@@ -237,8 +221,6 @@ def _sine_and_cosine(f: Function, x: Value, of_sine: list[float], of_cosine: lis
 @cache
 def normals() -> Callable[..., Any]:
     """run(units, mean, std): blocks of 16 uniform numbers become normal ones, eight radii and eight angles."""
-    from whygrad._rng.box_muller import COSINE, LOGARITHM, SINE
-
     def build(module: Any, symbol: str) -> None:
         f = Function(module, f"{symbol}_task", VOID, [POINTER, I64, I64], internal=True)
         slots, low, high = f.arguments
@@ -252,14 +234,13 @@ def normals() -> Callable[..., Any]:
             turned = _sine_and_cosine(f, f.load(F32, place, half, half) * (2 * math.pi), list(SINE), list(COSINE))
             for i, value in enumerate(reversed(turned)):
                 f.store(f.fma(radius * value, std, mean), place, i * half)
-        f.b.ret_void()
+        f.give()
         entry = Entry(module, symbol, 3)
         array = entry.array(entry.argument(0), "f4", writeable=True)
         numbers = [entry.number(entry.argument(i)) for i in (1, 2)]
         entry.run(f.function, entry.slots([array.data, *numbers]), array.size() // BLOCK, SERIAL_BELOW // BLOCK, 4)
         _give_nothing(entry)
 
-    pool()
     return python_function("normals", address_of("normals", build), (_refuse, _refuse))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels import recurrent_code as code
-from whygrad.kernels.calls import contiguous, declined
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import SERIAL, workspace
@@ -37,52 +36,49 @@ def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, back: 
         together = -(-together // 2)
     serial = SERIAL if steps * batch * gates * size * size < SERIAL_WORK else 0
     from_the_end = reverse is not back
-    plan = code.StepsPlan(
+    plan = code.StepsPlan.of(
         each=0, shared=(vectors * lanes) ** 2 * gates, panels=vectors // blocks,
         panels_serial=serial or (SERIAL if size < 64 else 0), units=-(-batch // together), units_serial=serial, steps=steps,
         batch=batch, size=size, together=together, first=steps - 1 if from_the_end else 0, onward=-1 if from_the_end else 1)
     kernel = code.backward(cell, blocks, ragged) if back else code.forward(cell, blocks, ragged, biased)
-    return plan.array(), kernel
+    return plan, kernel
 
 
-def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
-        made, size = CELLS[cell], hidden.shape[-1]
-        numbers = made.gates * size
-        if (sizes or len(rest) != biases or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3 or pre.shape[2] != numbers
-                or hidden.shape != (numbers, size) or initial.shape != (pre.shape[1], made.states * size)
-                or any(bias.shape != (numbers,) for bias in rest)):
-            return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
-        steps, batch, _ = pre.shape
-        rows = steps * batch
-        plan, kernel = _planned(cell, steps, batch, size, reverse, False, biases > 0, pool().threads())
-        outputs, last = np.empty((steps, batch, size), FLOAT32), np.empty(initial.shape, FLOAT32)
-        activations = np.empty((rows, made.activations * size), FLOAT32)
-        befores = np.empty((rows, made.states * size), FLOAT32)
-        first = rows - batch if reverse else 0
-        befores[first:first + batch] = initial
-        bias = None if not biases else contiguous(rest[0]) if biases == 1 else rest[0] + rest[1]
-        kernel(plan, contiguous(pre), contiguous(hidden), bias, workspace(plan), outputs, activations, befores, last)
-        return outputs, last, activations, befores
-
-    return run
+@maker
+def recurrent_layer(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
+    made, size = CELLS[cell], hidden.shape[-1]
+    numbers = made.gates * size
+    if (sizes or len(rest) != biases or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3 or pre.shape[2] != numbers
+            or hidden.shape != (numbers, size) or initial.shape != (pre.shape[1], made.states * size)
+            or any(bias.shape != (numbers,) for bias in rest)):
+        return None
+    steps, batch, _ = pre.shape
+    rows = steps * batch
+    plan, kernel = _planned(cell, steps, batch, size, reverse, False, biases > 0, pool().threads())
+    outputs, last = np.empty((steps, batch, size), FLOAT32), np.empty(initial.shape, FLOAT32)
+    activations = np.empty((rows, made.activations * size), FLOAT32)
+    befores = np.empty((rows, made.states * size), FLOAT32)
+    first = rows - batch if reverse else 0
+    befores[first:first + batch] = initial
+    bias = None if not biases else contiguous(rest[0]) if biases == 1 else rest[0] + rest[1]
+    kernel(plan, contiguous(pre), contiguous(hidden), bias, workspace(plan), outputs, activations, befores, last)
+    return outputs, last, activations, befores
 
 
 mkldnn_rnn_layer = recurrent_layer
 
 
-def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def run(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str, reverse: bool) -> Any:
-        if not _suits(g_outputs, g_last, hidden, activations, befores):
-            return declined(numpy, g_outputs, g_last, hidden, activations, befores, cell=cell, reverse=reverse)
-        made = CELLS[cell]
-        steps, batch, size = g_outputs.shape
-        plan, kernel = _planned(cell, steps, batch, size, reverse, True, False, pool().threads())
-        g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
-        g_pre = np.empty_like(g_linear) if made.has_pre else None
-        g_state = np.array(g_last, order="C")
-        kernel(plan, contiguous(g_outputs), contiguous(hidden), contiguous(activations), contiguous(befores),
-               workspace(plan), g_pre, g_linear, g_state)
-        return g_linear if g_pre is None else g_pre, g_linear, g_state
-
-    return run
+@maker
+def recurrent_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str,
+                             reverse: bool) -> Any:
+    if not _suits(g_outputs, g_last, hidden, activations, befores):
+        return None
+    made = CELLS[cell]
+    steps, batch, size = g_outputs.shape
+    plan, kernel = _planned(cell, steps, batch, size, reverse, True, False, pool().threads())
+    g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
+    g_pre = np.empty_like(g_linear) if made.has_pre else None
+    g_state = np.array(g_last, order="C")
+    kernel(plan, contiguous(g_outputs), contiguous(hidden), contiguous(activations), contiguous(befores), workspace(plan), g_pre,
+           g_linear, g_state)
+    return g_linear if g_pre is None else g_pre, g_linear, g_state

@@ -10,31 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import transposing
-from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Task, part_for_all, staged
+from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
+from whygrad.kernels.values import F32, I64, POINTER, Value
 from whygrad.ops.cells import CELLS
 
 
-@dataclass(kw_only=True)
 class StepsPlan(Plan):
-    panels: int
-    panels_serial: int
-    units: int
-    units_serial: int
-    steps: int
-    batch: int
-    size: int
-    together: int  # sequences in a unit
-    first: int  # the step to begin with, and from there to the next
-    onward: int
+    # together: sequences in a unit; first: the step to begin with, and from there to the next
+    numbers = "panels panels_serial units units_serial steps batch size together first onward"
 
 
 def heights() -> tuple[int, ...]:
@@ -95,7 +85,7 @@ class Tiles:
         values = [x if isinstance(x, Value) else f.integer(x) for x in arguments]
         for height, function in self.functions.items():
             with f.when(rows.equals(height)):
-                f.call(function, VOID, f.plan, *values)
+                f.do(function, f.plan, *values)
 
     def _multiplying(self, rows: int) -> str:
         """The name of multiply(plan, factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j,
@@ -143,16 +133,15 @@ def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> 
     steps, batch, together = f.fields("steps batch together")
     with f.loop(f.low, f.high) as unit:
         first = unit * together
-        count = smaller(f, batch - first, together)
+        count = f.smaller(batch - first, together)
         with f.loop(0, steps) as walked:
             visit(first, count, f.field("first") + walked * f.field("onward"), walked)
-    f.end()
 
 
 def _fetch_part(f: Task, base: Value, floats: Value, number: Value, parts: Value) -> None:
     """Have a part of what the next step will read brought near, while products are computed."""
     each = (floats + (parts * LINE - 1)) // (parts * LINE) * LINE
-    with f.loop(number * each, smaller(f, (number + 1) * each, floats), LINE) as i:
+    with f.loop(number * each, f.smaller((number + 1) * each, floats), LINE) as i:
         prefetch(f, base, i)
 
 
@@ -168,15 +157,11 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
 
     gates = CELLS[cell].gates
     turn = transposing()
-    pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks, turn))
     functions = Tiles(gates * blocks, (gates - CELLS[cell].has_pre) * blocks, ragged), _finishing(cell, blocks, ragged, biased)
-
-    def write(module: Any, name: str) -> list[Stage]:
-        steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_forward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
-
-    return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
+    return staged("recurrent_layer", "ffowffff", StepsPlan, key=f"recurrent {cell} {blocks} {ragged} {biased}",
+                  panels=Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan,
+                                   lambda f: _write_panels(f, gates, blocks, turn)),
+                  units=lambda f: _write_forward(f, cell, blocks, *functions))
 
 
 def _rounded(f: Task, n: Value) -> Value:
@@ -193,9 +178,8 @@ def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
         j = (number * blocks + block) * lanes
         source = f.pointer(F32, f.array(HIDDEN), (gate * size + j) * size)
         target = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes) + (block * gates + gate) * lanes)
-        f.call(turn, VOID, source, size, smaller(f, size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
+        f.do(turn, source, size, f.smaller(size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
                f.integer(lanes), f.constant(1.0, F32))
-    f.end()
 
 
 class CellVocabulary:
@@ -247,13 +231,13 @@ def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -
     gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
     height = _rounded(f, size)
-    sums = buffer(f, F32, heights()[0] * tiles.width * lanes)
+    sums = f.frame(F32, heights()[0] * tiles.width * lanes)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
         following = f.pointer(F32, f.array(BEFORES), ((step + f.field("onward")) * batch + first) * (cell.states * size))
         is_last = walked.equals(f.field("steps") - 1)
-        after = Value(f, f.b.select(is_last.v, f.pointer(F32, f.array(LAST), first * (cell.states * size)).v, following.v))
+        after = f.choose(is_last, f.pointer(F32, f.array(LAST), first * (cell.states * size)), following)
         pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (gates * size))
         activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
@@ -268,7 +252,7 @@ def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -
                 tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size,
                                f.pointer(F32, pre, row * (gates * size) + j), size * gates, apart, sums, tiles.width * lanes,
                                j, j_step)
-                f.call(finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
+                f.do(finish, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
 
     _each_step(f, visit)
 
@@ -285,16 +269,11 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     """
 
     gates = CELLS[cell].gates
-    pack = Elsewhere(f"recurrent column panels {gates} {blocks} {ragged}", StepsPlan,
-                     lambda f: _write_column_panels(f, gates, blocks, ragged))
     functions = Tiles(blocks, blocks, ragged), _cells_back(cell, ragged)
-
-    def write(module: Any, name: str) -> list[Stage]:
-        steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_backward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
-
-    return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
+    return staged("recurrent_layer_backward", "ffffwoff", StepsPlan, key=f"recurrent back {cell} {blocks} {ragged}",
+                  panels=Elsewhere(f"recurrent column panels {gates} {blocks} {ragged}", StepsPlan,
+                                   lambda f: _write_column_panels(f, gates, blocks, ragged)),
+                  units=lambda f: _write_backward(f, cell, blocks, *functions))
 
 
 def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None:
@@ -308,7 +287,6 @@ def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None
             for block in range(blocks):
                 value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * lanes)
                 f.store(value, target, (k * blocks + block) * lanes)
-    f.end()
 
 
 def _cells_back(name: str, ragged: bool) -> str:
@@ -350,7 +328,7 @@ def _write_backward(f: Task, name: str, blocks: int, tiles: Tiles, cells: str) -
         activations = of_step(B_ACTIVATIONS, cell.activations)
         g_state = f.pointer(F32, f.array(G_STATE), first * (cell.states * size))
 
-        f.call(cells, VOID, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
+        f.do(cells, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
         with f.loop(0, panels) as number:
             for here, width in ((activations, cell.activations), (before, cell.states), (g_outputs, 1)):
                 coming = f.pointer(F32, here, f.field("onward") * batch * (size * width))

@@ -18,9 +18,10 @@ from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import inputs, vocabulary
 
 
-def total(name: str, formula: Callable[[Any], Expr], fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a float32 array that gives the sum, or mean, of a formula over all elements."""
-    return compile_formula(name, formula(*inputs("a")), "a", (fallback, fallback))
+def total(name: str, formula: Callable[[Any], Expr], numpy: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of a float32 array that gives the sum, or mean, of a formula over all elements; of other arrays None, or what
+    `numpy` gives."""
+    return compile_formula(name, formula(*inputs("a")), "a", numpy and (numpy, numpy))
 
 
 class Sums:
@@ -34,10 +35,10 @@ class Sums:
         def of_channel(channel: Channel) -> None:
             channel.f.store(channel.sum(lambda j, w: channel.load(channel.arguments[0], j, w)), channel.results[0])
 
-        self.rows = row_kernel("sum", "x", "r", body, lambda *args: None)
-        self.columns = column_kernel("sum", "x", themselves, lambda *args: None)
-        self.channels = channel_kernel("sum", "x", "c", of_channel, lambda *args: None)
-        self.all = total("sum_all", vocabulary.sum, lambda *args: None)
+        self.rows = row_kernel("sum", "x", "r", body)
+        self.columns = column_kernel("sum", "x", themselves)
+        self.channels = channel_kernel("sum", "x", "c", of_channel)
+        self.all = total("sum_all", vocabulary.sum)
 
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32:

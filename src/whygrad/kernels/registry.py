@@ -23,9 +23,12 @@ KERNELS: dict[str, str] = {
 }
 
 
-def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:
-    from whygrad.kernels.pool import pool
+def load(module: str) -> Any:
+    """A module of this package, when it is used: a program without kernels imports none but `jit` and this one."""
+    return import_module(f"whygrad.kernels.{module}")
 
-    pool()
-    maker: Callable[[Callable[..., Any]], Callable[..., Any]] = getattr(import_module(f"whygrad.kernels.{KERNELS[name]}"), name)
+
+def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:
+    load("pool").pool()
+    maker: Callable[[Callable[..., Any]], Callable[..., Any]] = getattr(load(KERNELS[name]), name)
     return maker(numpy)

@@ -8,38 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from whygrad.backends.numpy_resample import in_faster_order, transpose_weights, weights_of
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import lanes_within
-from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value
+from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value, vector
 
 SERIAL_BELOW = 16384
 
 
-@dataclass(kw_only=True)
 class ResamplingPlan(Plan):
-    units: int
-    units_serial: int
-    size: int
-    out: int
-    inner: int
-    taps: int
+    numbers = "units units_serial size out inner taps"
 
 
 @lru_cache(maxsize=256)
 def _plan(outer: int, size: int, out: int, inner: int, taps: int) -> Any:
     serial = SERIAL if outer * out * inner * taps < SERIAL_BELOW else 0
-    return ResamplingPlan(units=outer if inner == 1 else outer * out, units_serial=serial, size=size, out=out, inner=inner,
-                          taps=taps).array()
+    return ResamplingPlan.of(units=outer if inner == 1 else outer * out, units_serial=serial, size=size, out=out, inner=inner,
+                          taps=taps)
 
 
 @lru_cache(maxsize=256)
@@ -69,8 +61,8 @@ def _mix() -> Callable[..., Any]:
             with f.loop(0, taps) as tap:
                 places = f.load(I64, elements, tap * out + r, width)
                 addresses = f.pointer(F32, x, unit * size).as_integer().spread(lanes) + places * 4
-                read = f.call(f"llvm.masked.gather.v{lanes}f32.v{lanes}p0", ir.VectorType(F32, lanes),
-                              f.b.inttoptr(addresses.v, ir.VectorType(POINTER, lanes)), f.constant(4, I32),
+                read = f.call(f"llvm.masked.gather.v{lanes}f32.v{lanes}p0", vector(F32, lanes),
+                              addresses.cast("inttoptr", POINTER), f.constant(4, I32),
                               width.mask & (places >= 0), f.zeros(F32, lanes))
                 total.set(f.fma(read, f.load(F32, weights, tap * out + r, width), total.get()))
             f.store(total.get(), result, unit * out + r, width)
@@ -84,13 +76,13 @@ def _mix() -> Callable[..., Any]:
                     total.set(f.fma(read, f.load(F32, weights, tap * out + unit % out).spread(lanes), total.get()))
             f.store(total.get(), result, unit * inner + j, width)
 
-        with f.loop(f.low, f.high) as unit, f.b.if_else(inner.equals(1).v) as (last, other):
+        with f.loop(f.low, f.high) as unit, f.either(inner.equals(1)) as (last, other):
             with last:
                 vectors(unit, out, gathered)
             with other:
                 vectors(unit, inner, side_by_side)
 
-    return single_stage("mix", "fiff", ResamplingPlan, write)
+    return staged("mix", "fiff", ResamplingPlan, units=write)
 
 
 def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import NULL, Array, Entry, data_of, python_function
+from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
-from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
 # Elements below which one thread is quicker than two.
@@ -100,10 +98,6 @@ class Row:
         """An argument that is a number counts as a row of equal elements."""
         return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
-    def wide(self, value: Value, width: int) -> Value:
-        """A number of the row, for `width` lanes."""
-        return value.spread(width)
-
 
 Body = Callable[[Row], None]
 
@@ -120,11 +114,19 @@ TASK, ARGUMENTS, RESULTS, KINDS = range(4)
 MOST = 8  # arguments and results
 
 
-def row_kernel(name: str, kinds: str, results: str, body: Body, fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the arguments of `kinds` and the number of columns, as an int, in the end."""
+@cache
+def row_kernel(name: str, kinds: str, results: str, body: Body) -> Callable[..., Any]:
+    """A function of the arguments of `kinds` and the number of columns, as an int, in the end. None if it is not for them."""
+    return kernel_of("rows", name, kinds, results,
+                     lambda module, symbol: _write_task(module, symbol, kinds, results, body), _write_entry)
+
+
+def kernel_of(sort: str, name: str, kinds: str, results: str, write_task: Callable[..., None], write_entry: Callable[..., None]
+              ) -> Callable[..., Any]:
+    """A kernel whose entry is that of all of its sort, for rows or for channels."""
     assert len(kinds) + len(results) <= MOST
-    task = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write_task(module, symbol, kinds, results, body))
-    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
+    task, entry = address_of(f"{sort} {name} {kinds} {results}", write_task), address_of(sort, write_entry)
+    return python_function(name, entry, None, [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
 def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
@@ -139,30 +141,24 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) ->
         body(Row(f, columns,
                  [f.pointer(F32, value, start) if kind == "x" else value for kind, value in zip(kinds, arguments, strict=True)],
                  [f.pointer(F32, value, start if kind == "y" else row) for kind, value in zip(results, outs, strict=True)]))
-    f.b.ret_void()
-
-
-@cache
-def _entry() -> int:
-    """The entry of all row kernels."""
-    pool()
-    return address_of("rows", _write_entry)
+    f.give()
 
 
 def _write_entry(module: Any, name: str) -> None:
+    """The entry of all row kernels."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)
     entry.require(entry.count.equals(count + 1))
     columns = entry.number(entry.argument(count)).to(I64)
     entry.require_shape(columns > 0)
-    slots = local(f, MOST + 1)
+    slots = f.frame(I64, MOST + 1)
 
     def check(array: Array, kind: Value, first: Variable) -> None:
-        with f.b.if_else(kind.equals(ord("w")).v) as (is_vector, has_rows):
+        with f.either(kind.equals(ord("w"))) as (is_vector, has_rows):
             with is_vector:
                 entry.require_shape(array.size().equals(columns))
-            with has_rows, f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+            with has_rows, f.either(entry.is_null(first.get())) as (is_first, is_next):
                 with is_first:
                     first.set(array.value)
                 with is_next:
@@ -185,10 +181,10 @@ def read_arguments(entry: Entry, slots: Value, check: Callable[[Array, Value, Va
     `check(array, kind, first)` refuses an array that does not suit, and sets `first` to that one.
     """
     f = entry.f
-    first = f.variable(Value(f, NULL))
+    first = f.variable(f.null)
     with f.loop(0, entry.parameter(ARGUMENTS)) as i:
         argument, kind = entry.argument(i), entry.parameter(i + KINDS)
-        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
+        with f.either(kind.equals(ord("s"))) as (is_number, is_array):
             with is_number:
                 f.store(entry.number(argument), slots, i)
             with is_array:
@@ -202,11 +198,11 @@ def new_results(entry: Entry, like: Array, length: Value, slots: Value) -> Value
     """Where the new arrays are: those of kind "y" are like an argument, others are vectors of `length`."""
     f = entry.f
     count = entry.parameter(ARGUMENTS)
-    made, vector = local(f, MOST), local(f, 1)
+    made, vector = f.frame(I64, MOST), f.frame(I64, 1)
     f.store(length, vector)
     with f.loop(0, entry.parameter(RESULTS)) as i:
         whole = entry.parameter(count + i + KINDS).equals(ord("y"))
-        fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), Value(f, f.b.select(whole.v, like.shape.v, vector.v)))
+        fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), f.choose(whole, like.shape, vector))
         f.store(fresh, made, i)
         f.store(data_of(f, fresh), slots, count + i)
     return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import Any
@@ -13,32 +12,20 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Value
+from whygrad.kernels.values import F32, F64, I32, I64, Value
+from whygrad.ops.resample import orders_of
 
 SERIAL_BELOW = 4096
 # Points of a unit.
 BLOCK = 256
 
 
-@dataclass(kw_only=True)
 class SamplingPlan(Plan):
-    units: int
-    units_serial: int
-    images: int  # groups of channels, of all samples
-    images_serial: int
-    groups: int
-    group: int
-    points: int  # of a sample
-    blocks: int
-    channels: int
-    height: int
-    width: int
-    align_corners: int
-    border: int
-    down: int  # orders of the derivative
-    across: int
+    # images: groups of channels, of all samples; points: of a sample; down: orders of the derivative
+    numbers = ("units units_serial images images_serial groups group points blocks channels height width align_corners border "
+               "down across")
 
 
 @lru_cache(maxsize=256)
@@ -48,9 +35,9 @@ def _plan(shape: tuple[int, ...], points: int, align_corners: bool, border: bool
     serial = SERIAL if count * channels * points < SERIAL_BELOW else 0
     group = -(-channels // max(1, 8 // count))  # channels share what is worked out for a point, if there are units enough
     groups = -(-channels // group)
-    return SamplingPlan(units=count * blocks, units_serial=serial, images=count * groups, images_serial=serial,
+    return SamplingPlan.of(units=count * blocks, units_serial=serial, images=count * groups, images_serial=serial,
                         groups=groups, group=group, points=points, blocks=blocks, channels=channels, height=height, width=width,
-                        align_corners=int(align_corners), border=int(border), down=order[0], across=order[1]).array()
+                        align_corners=int(align_corners), border=int(border), down=order[0], across=order[1])
 
 
 def _axis_taps(f: Task, coordinate: Value, size: Value, order: Value) -> list[tuple[Value, Value]]:
@@ -83,8 +70,7 @@ def _each_point(f: Task, grid: Value, begin: Value, end: Value, body: Callable[[
     """
     lanes = host().lanes
     height, width, down, across = f.fields("height width down across")
-    with f.b.goto_entry_block():
-        places, weights = (Value(f, f.b.bitcast(f.b.alloca(kind, 4 * lanes), POINTER)) for kind in (I32, F32))
+    places, weights = (f.frame(kind, 4 * lanes, 0) for kind in (I32, F32))
     with f.loop(begin, end, lanes) as start:
         rest = f.smaller(end - start, lanes)
         halves = [load_some(f, grid, start * 2 + at, lanes_within(f, f.integer(at), rest * 2, lanes)) for at in (0, lanes)]
@@ -121,7 +107,7 @@ def _read() -> Callable[..., Any]:
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
 
-    return single_stage("sample_images", "fff", SamplingPlan, write)
+    return staged("sample_images", "fff", SamplingPlan, units=write)
 
 
 @cache
@@ -146,7 +132,7 @@ def _add() -> Callable[..., Any]:
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
 
-    return single_stage("add_to_images", "fff", SamplingPlan, write, "images")
+    return staged("add_to_images", "fff", SamplingPlan, images=write)
 
 
 def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
@@ -160,14 +146,27 @@ def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], 
 
 
 @maker
-def grid_sampler(x: Any, grid: Any, *, order: tuple[int, ...], sampling: Any) -> Any:
-    plan = _planned(x, grid, x.shape, order, sampling)
-    if plan is None:
+def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Any) -> Any:
+    shape = (*x.shape[:2], *grid.shape[1:-1])
+    if type(order[0]) is int:
+        plan = _planned(x, grid, x.shape, order, sampling)
+        return None if plan is None else _read()(plan, contiguous(x), contiguous(grid), np.empty(shape, FLOAT32))
+    plans = [_planned(x, grid, x.shape, each, sampling) for each in order]
+    if any(plan is None for plan in plans):
         return None
-    return _read()(plan, contiguous(x), contiguous(grid), np.empty((*x.shape[:2], *grid.shape[1:-1]), FLOAT32))
+    x, grid, results = contiguous(x), contiguous(grid), np.empty((len(plans), *shape), FLOAT32)
+    for plan, result in zip(plans, results, strict=True):
+        _read()(plan, x, grid, result)
+    return results.transpose(1, 2, 0, *range(3, results.ndim))
 
 
 @maker
-def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
-    plan = _planned(y, grid, shape, order, sampling)
-    return None if plan is None else _add()(plan, contiguous(y), contiguous(grid), np.zeros(shape, FLOAT32))
+def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: Any, sampling: Any) -> Any:
+    orders = orders_of(order)
+    plans = [_planned(y, grid, shape, each, sampling) for each in orders]
+    if any(plan is None for plan in plans):
+        return None
+    grid, result = contiguous(grid), np.zeros(shape, FLOAT32)
+    for i, plan in enumerate(plans):
+        _add()(plan, contiguous(y[:, :, i] if orders is order else y), grid, result)
+    return result

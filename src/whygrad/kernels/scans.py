@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, F64, I64, Some, Value
 
@@ -28,24 +27,17 @@ ROWS = 8
 VECTORS = 2
 
 
-@dataclass(kw_only=True)
 class ScanPlan(Plan):
-    units: int
-    units_serial: int
-    outer: int
-    count: int
-    inner: int
-    blocks: int
-    first: int
-    step: int  # 1, or -1 against the axis
+    # step: 1, or -1 against the axis
+    numbers = "units units_serial outer count inner blocks first step"
 
 
 @lru_cache(maxsize=256)
 def _plan(outer: int, count: int, inner: int, reverse: bool) -> Any:
     blocks = -(-inner // (VECTORS * host().lanes))
     units = -(-outer // ROWS) if inner == 1 else outer * blocks
-    return ScanPlan(units=units, units_serial=SERIAL if outer * count * inner < SERIAL_BELOW else 0, outer=outer,
-                    count=count, inner=inner, blocks=blocks, first=count - 1 if reverse else 0, step=-1 if reverse else 1).array()
+    return ScanPlan.of(units=units, units_serial=SERIAL if outer * count * inner < SERIAL_BELOW else 0, outer=outer,
+                    count=count, inner=inner, blocks=blocks, first=count - 1 if reverse else 0, step=-1 if reverse else 1)
 
 
 class Scan(NamedTuple):
@@ -79,24 +71,24 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
                     for array, value in zip(arrays[scan.inputs:], results, strict=True):
                         f.store(value, array, here, width)
 
-        with f.loop(f.low, f.high) as unit, f.b.if_else(inner.equals(1).v) as (rows, vectors):
+        with f.loop(f.low, f.high) as unit, f.either(inner.equals(1)) as (rows, vectors):
             with rows:
                 row = unit * ROWS
-                with f.b.if_else((row + ROWS <= outer).v) as (all_of_them, some):
+                with f.either(row + ROWS <= outer) as (all_of_them, some):
                     with all_of_them:
                         lines([(row + i) * count for i in range(ROWS)], 1)
                     with some, f.loop(row, outer) as one:
                         lines([one * count], 1)
             with vectors:
                 base, begin = unit // blocks * count * inner, unit % blocks * (VECTORS * lanes)
-                with f.b.if_else((begin + VECTORS * lanes <= inner).v) as (whole, part):
+                with f.either(begin + VECTORS * lanes <= inner) as (whole, part):
                     with whole:
                         lines([base + begin + i * lanes for i in range(VECTORS)], lanes)
                     with part, f.loop(begin, inner, lanes) as column:
                         mask = lanes_within(f, f.integer(0), inner - column, lanes)
                         lines([base + column], Some(lanes, mask))
 
-    return single_stage(scan.name, "f" * scan.inputs + scan.results, ScanPlan, write)
+    return staged(scan.name, "f" * scan.inputs + scan.results, ScanPlan, units=write)
 
 
 def _run(scan: Scan, arrays: tuple[Any, ...], axis: int, reverse: bool) -> Any:

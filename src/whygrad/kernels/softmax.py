@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from numpy import ascontiguousarray
@@ -16,14 +15,12 @@ def _along_last(name: str, kinds: str, body: Body) -> Callable[[Callable[..., An
     """A maker for a row with the static `axis`, a tuple of one axis."""
 
     def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        kernel = cache(lambda kinds: row_kernel(name, kinds, "y", body, lambda *args: None))
-
         def run(*arrays: Any, axis: Any) -> Any:
             x = arrays[-1]
             if axis == (x.ndim - 1,):
                 gradient = [row_or_number(g) for g in arrays[:-1]]
                 expanded = "s" + kinds[1:] if gradient and type(gradient[0]) is float else kinds
-                result = kernel(expanded)(*gradient, ascontiguousarray(x), x.shape[-1])
+                result = row_kernel(name, expanded, "y", body)(*gradient, ascontiguousarray(x), x.shape[-1])
                 if result is not None:
                     return result
             return numpy(*arrays, axis=axis)
@@ -38,33 +35,33 @@ def _softmax(row: Row) -> None:
     highest = row.max(lambda j, w: row.load(x, j, w))
 
     def power(j: Any, width: int) -> Any:
-        value = exp(f, row.load(x, j, width) - row.wide(highest, width))
+        value = exp(f, row.load(x, j, width) - highest.spread(width))
         f.store(value, y, j, width)
         return value
 
     share = 1.0 / row.fold(power, 0.0, lambda new, total: total + new, f.total, unroll=2)
-    row.each(lambda j, w: f.store(row.load(y, j, w) * row.wide(share, w), y, j, w), unroll=2, masks=True)
+    row.each(lambda j, w: f.store(row.load(y, j, w) * share.spread(w), y, j, w), unroll=2, masks=True)
 
 
 def _softmax_backward(row: Row) -> None:
     f, (g, y), (out,) = row.f, row.arguments, row.results
     along = row.sum(lambda j, w: row.load(g, j, w) * row.load(y, j, w))
-    row.each(lambda j, w: f.store((row.load(g, j, w) - row.wide(along, w)) * row.load(y, j, w), out, j, w), unroll=2, masks=True)
+    row.each(lambda j, w: f.store((row.load(g, j, w) - along.spread(w)) * row.load(y, j, w), out, j, w), unroll=2, masks=True)
 
 
 def _log_softmax(row: Row) -> None:
     f, (x,), (y,) = row.f, row.arguments, row.results
     highest = row.max(lambda j, w: row.load(x, j, w))
-    total = row.fold(lambda j, w: exp(f, row.load(x, j, w) - row.wide(highest, w)), 0.0, lambda new, total: total + new, f.total,
+    total = row.fold(lambda j, w: exp(f, row.load(x, j, w) - highest.spread(w)), 0.0, lambda new, total: total + new, f.total,
                      unroll=2)
     logarithm = log(f, total)
-    row.each(lambda j, w: f.store(row.load(x, j, w) - row.wide(highest, w) - row.wide(logarithm, w), y, j, w), 2, masks=True)
+    row.each(lambda j, w: f.store(row.load(x, j, w) - highest.spread(w) - logarithm.spread(w), y, j, w), 2, masks=True)
 
 
 def _log_softmax_backward(row: Row) -> None:
     f, (g, y), (out,) = row.f, row.arguments, row.results
     along = row.sum(lambda j, w: row.load(g, j, w))
-    row.each(lambda j, w: f.store(row.load(g, j, w) - exp(f, row.load(y, j, w)) * row.wide(along, w), out, j, w), masks=True)
+    row.each(lambda j, w: f.store(row.load(g, j, w) - exp(f, row.load(y, j, w)) * along.spread(w), out, j, w), masks=True)
 
 
 softmax = _along_last("softmax", "x", _softmax)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from whygrad.kernels.calls import TASK, Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
+from whygrad.kernels.ir import number
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
@@ -27,23 +26,30 @@ IN_USE, PLAN, ARRAYS = 0, 1, 2
 SERIAL = 1 << 40
 
 
-@dataclass(kw_only=True)
 class Plan:
-    each: int = 0  # floats of workspace that each thread needs
-    shared: int = 0  # and those that all share
+    """A subclass has the `names` of its base first, then those of its own `numbers`: of numbers, and of tables."""
+
+    numbers = ""
+    names: tuple[str, ...] = ("each", "shared")  # floats of workspace that each thread needs, and that all share
+
+    def __init_subclass__(cls) -> None:
+        cls.names = (*cls.names, *cls.numbers.split())
 
     @classmethod
-    def names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
-
-    def array(self, **tables: Sequence[int]) -> Any:
-        """`tables` by the names of the fields that say where in the plan they begin."""
-        numbers: dict[str, int] = dict(vars(self))
-        rest: list[int] = []
-        for name, table in tables.items():
-            numbers[name] = len(numbers) + len(rest)
-            rest += table
-        return np.array([*numbers.values(), *rest], np.int64)
+    def of(cls, **given: int | Sequence[int]) -> Any:
+        """The plan with these numbers. The number of a table is its place in the plan."""
+        given = {"each": 0, "shared": 0, **given}
+        assert given.keys() == set(cls.names)
+        numbers: list[int] = []
+        tables: list[int] = []
+        for name in cls.names:
+            value = given[name]
+            if isinstance(value, (list, tuple)):
+                numbers.append(len(cls.names) + len(tables))
+                tables += value
+            else:
+                numbers.append(value)  # type: ignore[arg-type]
+        return np.array(numbers + tables, np.int64)
 
 
 class OfPlan(Function):
@@ -51,7 +57,7 @@ class OfPlan(Function):
 
     def __init__(self, module: Any, name: str, kinds: list[Any], plan: type[Plan], *, internal: bool = False) -> None:
         super().__init__(module, name, VOID, kinds, internal=internal)
-        self.places = {field: i for i, field in enumerate(plan.names())}
+        self.plan_names = plan.names
         self.plan = self._plan()
         self._read: dict[str, Value] = {}
 
@@ -62,8 +68,8 @@ class OfPlan(Function):
         """A number of the plan."""
         found = self._read.get(name)
         if found is None:
-            with self.b.goto_entry_block():  # known everywhere
-                found = self._read[name] = self.load(I64, self.plan, self.places[name])
+            with self.b.entry_block():  # known everywhere
+                found = self._read[name] = self.load(I64, self.plan, self.plan_names.index(name))
         return found
 
     def fields(self, names: str) -> list[Value]:
@@ -72,6 +78,10 @@ class OfPlan(Function):
     def table(self, name: str) -> Value:
         """The address of a table, of which a field says where in the plan it begins."""
         return self.pointer(I64, self.plan, self.field(name))
+
+    def do(self, function: str, *arguments: Any) -> None:
+        """Call a function without a result. Its arguments may be Python's integers."""
+        self.call(function, VOID, *[self.integer(x) if isinstance(x, int) else x for x in arguments])
 
 
 class Task(OfPlan):
@@ -94,39 +104,42 @@ class Task(OfPlan):
         A thread may be given several pieces of a stage one after the other, but no more calls run at a time than there are
         threads, so there are enough parts; unless threads were added since the workspace was made, which wait then.
         """
-        claim, claimed = self.function.append_basic_block("claim"), self.function.append_basic_block("claimed")
+        claim, claimed = self.b.append_block(), self.b.append_block()
         place = self._in_use()
         self.b.branch(claim)
-        self.b.position_at_end(claim)
-        old = Value(self, self.b.load_atomic(place, "monotonic", 8))
+        self.b.continue_in(claim)
+        old = Value(self, self.b.load_atomic(I64, place, "monotonic"))
         self._part = (old ^ -1) & (old + 1)  # the lowest bit that is not set
-        taken = self.b.extract_value(self.b.cmpxchg(place, old.v, (old | self._part).v, "acquire"), 1)
-        self.b.cbranch(self.b.and_(taken, self._part.differs(0).v), claimed, claim)
-        self.b.position_at_end(claimed)
-        mine = self.call("llvm.cttz.i64", I64, self._part, ir.Constant(I1, 1))
+        taken = Value(self, self.b.exchange_if(place, old.v, (old | self._part).v, "acquire"))
+        self.b.branch_if((taken & self._part.differs(0)).v, claimed, claim)
+        self.b.continue_in(claimed)
+        mine = self.call("llvm.cttz.i64", I64, self._part, self.constant(1, I1))
         return self.pointer(F32, self.array(number), self.field("shared") + mine * self.field("each"))
 
     def _in_use(self) -> Any:
-        return self.b.bitcast(self.pointer(I64, self.slots, IN_USE).v, I64.as_pointer())
-
-    def inside(self, module: Any) -> Any:
-        return self.function
+        return self.pointer(I64, self.slots, IN_USE).v
 
     def end(self) -> None:
         if self._part is not None:
-            self.b.atomic_rmw("and", self._in_use(), (self._part ^ -1).v, "release")
-        self.b.ret_void()
+            self.b.change_atomic("and", self._in_use(), (self._part ^ -1).v, "release")
+        self.give()
+
+
+Writer = Callable[[Task], None]
 
 
 class Elsewhere:
     """A stage that is compiled by itself: several kernels have it, or all in one would take long."""
 
-    def __init__(self, key: str, plan: type[Plan], write: Callable[[Task], None]) -> None:
-        self.places = {field: i for i, field in enumerate(plan.names())}
-        self._name = function_for_all(f"stage {key}", lambda module, name: write(Task(module, name, plan, internal=False)))
+    def __init__(self, key: str, plan: type[Plan], write: Writer) -> None:
+        self.name = function_for_all(f"stage {key}", lambda module, name: _write_task(module, name, plan, write, internal=False))
 
-    def inside(self, module: Any) -> Any:
-        return ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), self._name)
+
+def _write_task(module: Any, name: str, plan: type[Plan], write: Writer, *, internal: bool = True) -> Any:
+    f = Task(module, name, plan, internal=internal)
+    write(f)
+    f.end()
+    return f.function
 
 
 class Part(OfPlan):
@@ -143,61 +156,35 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
     def build(module: Any, name: str) -> None:
         f = Part(module, name, kinds, plan)
         write(f)
-        f.b.ret_void()
+        f.give()
 
     return function_for_all(f"part {key}", build)
 
 
-class Stage:
-    """A task, and the names of two fields: its number of units, and the number below which one thread does them all."""
-
-    def __init__(self, task: Task | Elsewhere, units: str, serial_below: str) -> None:
-        self.task = task
-        self.places = [task.places[units], task.places[serial_below]]
-
-
-def single_stage(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None],
-                 units: str = "units") -> Callable[..., Any]:
-    """`staged` for one task, which `write` writes. The plan has the fields `units` and `units_serial`, or by another name."""
-
-    def stages(module: Any, symbol: str) -> list[Stage]:
-        task = Task(module, f"{symbol}_task", plan)
-        write(task)
-        task.end()
-        return [Stage(task, units, f"{units}_serial")]
-
-    return staged(name, name, arrays, stages)
-
-
-def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
-    """A callable run(plan, *arrays) that does the stages which `write(module, name)` gives, and returns its last array.
+def staged(name: str, arrays: str, plan: type[Plan], *, key: str = "", **stages: Writer | Elsewhere) -> Callable[..., Any]:
+    """A callable run(plan, *arrays) that does one stage after the other, and returns its last array.
 
     `arrays` has a letter for each: "f" float32, "v" the same with any strides, "i" int64, "o" float32 or None, "w" the
-    workspace.
+    workspace. A stage is called like the number of its units in the plan; `..._serial` is the number below which one thread
+    does them all. `key` says what is compiled, if `name` does not.
     """
     assert len(arrays) <= MOST
 
     def refuse(*args: Any) -> Any:
         raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
 
-    from whygrad.kernels.calls import python_function
+    def write_table(module: Any, symbol: str) -> None:
+        """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
+        items: list[Any] = [number(len(stages), I64)]
+        for units, stage in stages.items():
+            task = module.declare(stage.name, VOID, TASK) if isinstance(stage, Elsewhere) else \
+                _write_task(module, f"{symbol}_{units}", plan, stage)
+            items += [task, *[number(plan.names.index(field), I64) for field in (units, f"{units}_serial")]]
+        Function(module, symbol, POINTER, []).give(module.table(f"{symbol}_table", items))
 
-    pool()
-    table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
+    table = address_of(f"staged {key or name}", write_table)
     parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
-    return python_function(name, _entry(), (refuse, refuse), parameters)
-
-
-def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
-    """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
-    kind = ir.LiteralStructType([I64, *[POINTER, I64, I64] * len(stages)])
-    table = ir.GlobalVariable(module, kind, f"{name}_table")
-    table.linkage, table.global_constant = "internal", True
-    table.initializer = ir.Constant(kind, [ir.Constant(I64, len(stages)), *[
-        value for stage in stages
-        for value in (stage.task.inside(module).bitcast(POINTER), *[ir.Constant(I64, place) for place in stage.places])]])
-    f = Function(module, name, POINTER, [])
-    f.b.ret(f.b.bitcast(table, POINTER))
+    return python_function(name, address_of("stages", _write_entry), (refuse, refuse), parameters)
 
 
 # Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.
@@ -205,34 +192,26 @@ TABLE, COUNT, LETTERS = range(3)
 MOST = 16
 
 
-@cache
-def _entry() -> int:
-    """The entry of all kernels of stages."""
-    return address_of("stages", _write_entry)
-
-
 def _write_entry(module: Any, name: str) -> None:
-    from whygrad.kernels.calls import NULL, Array, Entry, data_of
-    from whygrad.kernels.elementwise import local
-
+    """The entry of all kernels of stages."""
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)
     entry.require(entry.count.equals(count + 1))
-    slots = local(f, ARRAYS + MOST)
+    slots = f.frame(I64, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
     f.store(plan, slots, PLAN)
     in_use = f.variable(f.integer(0))
     with f.loop(0, count) as i:
         argument, letter = entry.argument(i + 1), entry.parameter(i + LETTERS)
-        with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
+        with f.either(letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")) as (nothing, array):
             with nothing:
-                f.store(Value(f, NULL), slots, i + ARRAYS)
+                f.store(f.null, slots, i + ARRAYS)
             with array:
-                with f.b.if_else(letter.equals(ord("i")).v) as (integers, floats):
+                with f.either(letter.equals(ord("i"))) as (integers, floats):
                     with integers:
                         entry.array(argument, "i8")
-                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, contiguous):
+                    with floats, f.either(letter.equals(ord("v"))) as (with_strides, contiguous):
                         with with_strides:
                             entry.array(argument, "f4", contiguous=False)
                         with contiguous:

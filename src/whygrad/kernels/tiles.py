@@ -9,56 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels.host import host
-from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, vector
+from whygrad.kernels.values import F32, I32, VOID, Function, Some, Value
 
 LINE = 16  # floats of a cache line
 
 
-def buffer(f: Function, element: Any, count: int) -> Value:
-    """Memory in the function's frame."""
-    with f.b.goto_entry_block():
-        place = f.b.alloca(ir.ArrayType(element, count))
-        place.align = 64
-        return Value(f, f.b.bitcast(place, POINTER))
-
-
-def lane_numbers(f: Function, lanes: int, element: Any = I32) -> Value:
-    return Value(f, ir.Constant(ir.VectorType(element, lanes), list(range(lanes))))
-
-
 def lanes_within(f: Function, first: Value, count: Value, lanes: int) -> Value:
     """Which of the numbers first, first + 1, ... are at least 0 and below `count`."""
-    numbers = lane_numbers(f, lanes) + first.to(I32).spread(lanes)
-    return Value(f, f.b.icmp_unsigned("<", numbers.v, count.to(I32).spread(lanes).v))
-
-
-def _masked(f: Function, base: Value, index: Any, element: Any, lanes: int) -> tuple[str, Any, Any]:
-    kind = vector(element, lanes)
-    place = f.pointer(element, base, index)
-    code = {F32: "f32", I64: "i64"}[element]
-    return f"v{lanes}{code}.p0", kind, place
+    numbers = f.lane_numbers(lanes) + first.to(I32).spread(lanes)
+    return numbers.below(count.to(I32).spread(lanes))
 
 
 def load_some(f: Function, base: Value, index: Any, mask: Value) -> Value:
     """float32 numbers from `index` on; 0 in lanes that are not wanted, whose memory is not touched."""
-    lanes = mask.lanes
-    suffix, kind, place = _masked(f, base, index, F32, lanes)
-    return f.call(f"llvm.masked.load.{suffix}", kind, place, ir.Constant(I32, 4), mask, f.zeros(F32, lanes))
+    return f.load(F32, base, index, Some(mask.lanes, mask))
 
 
 def store_some(f: Function, value: Value, base: Value, index: Any, mask: Value) -> None:
-    element = value.v.type.element
-    suffix, _, place = _masked(f, base, index, element, value.lanes)
-    f.call(f"llvm.masked.store.{suffix}", VOID, value, place, ir.Constant(I32, 8 if element == I64 else 4), mask)
+    f.store(value, base, index, Some(mask.lanes, mask))
 
 
 def prefetch(f: Function, base: Value, index: Value, to_write: bool = False) -> None:
     """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
     how = (1, 3, 1) if to_write else (0, 2, 1)
-    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
+    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[f.constant(n, I32) for n in how])
 
 
 def evens(f: Function, a: Value, b: Value) -> Value:
@@ -127,10 +102,6 @@ def lane_sums(f: Function, vectors: list[Value]) -> Value:
     return vectors[0]
 
 
-def smaller(f: Function, a: Value, b: Any) -> Value:
-    return f.choose(a < b, a, b)
-
-
 def pack_image(f: Function, source: Value, height: Value, width: Value, top: Value, left: Value, target: Value, rows: Value,
                pitch: Value, plane: Value, stride: tuple[Value, Value], step: int) -> None:
     """Copy an image (one channel) from pixel (top, left) on into `rows` rows of `pitch`, with zeros beyond its border.
@@ -143,7 +114,7 @@ def pack_image(f: Function, source: Value, height: Value, width: Value, top: Val
     down, across = stride
     with f.loop(0, down) as phase, f.loop(0, rows) as row:
         y = top + phase + row * down
-        inside = Value(f, f.b.icmp_unsigned("<", y.v, height.v))
+        inside = y.below(height)
         count = f.choose(inside, width, 0)
         line = f.pointer(F32, source, f.choose(inside, y, 0) * width)
         here = f.pointer(F32, target, phase * across * plane + row * pitch)
@@ -160,7 +131,7 @@ def pack_image(f: Function, source: Value, height: Value, width: Value, top: Val
         else:
             with f.loop(0, across) as column, f.loop(0, pitch) as j:
                 x = left + column + j * across
-                there = Value(f, f.b.icmp_unsigned("<", x.v, count.v))
+                there = x.below(count)
                 value = f.load(F32, line, f.choose(there, x, 0))
                 f.store(f.choose(there, value, 0.0), here, column * plane + j)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,27 +10,22 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
-from whygrad.kernels.values import F32, I64, POINTER, Value
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.values import F32, I64, Value
 
 SERIAL_BELOW = 16384
 # For a larger k NumPy's partial sort is quicker.
 MAX_COUNT = 64
 
 
-@dataclass(kw_only=True)
 class TopkPlan(Plan):
-    rows: int
-    rows_serial: int
-    columns: int
-    count: int
-    largest: int
+    numbers = "rows rows_serial columns count largest"
 
 
 @lru_cache(maxsize=256)
 def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
-    return TopkPlan(rows=rows, rows_serial=SERIAL if rows * columns < SERIAL_BELOW else 0, columns=columns,
-                       count=count, largest=int(largest)).array()
+    return TopkPlan.of(rows=rows, rows_serial=SERIAL if rows * columns < SERIAL_BELOW else 0, columns=columns,
+                       count=count, largest=int(largest))
 
 
 @cache
@@ -43,8 +37,7 @@ def _find() -> Callable[..., Any]:
         columns, count, largest = f.fields("columns count largest")
         lanes = host().lanes
         sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
-        with f.b.goto_entry_block():
-            best = Value(f, f.b.bitcast(f.b.alloca(F32, MAX_COUNT + 1), POINTER))
+        best = f.frame(F32, MAX_COUNT + 1, 0)
 
         with f.loop(f.low, f.high) as row:
             line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)
@@ -82,7 +75,7 @@ def _find() -> Callable[..., Any]:
             with f.loop(0, count) as i:
                 f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
 
-    return single_stage("find_largest", "fiif", TopkPlan, write, "rows")
+    return staged("find_largest", "fiif", TopkPlan, rows=write)
 
 
 @maker

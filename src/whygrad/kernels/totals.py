@@ -7,14 +7,12 @@ follows from the number of elements alone, not from which thread worked on which
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from whygrad.kernels import elementwise
 from whygrad.kernels.calls import Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I32, POINTER, VOID
+from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID
 
 PIECE = 4096
 
@@ -25,13 +23,8 @@ def total_function(name: str, formula: int, arguments: list[tuple[int, Any]], ou
 
     The formula at that address writes sums of pieces; for the rest see `elementwise_function`.
     """
-    return python_function(name, _entry(), fallback, elementwise.parameters(formula, arguments, out, int(mean), serial_below))
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("totals", _write_entry)
+    return python_function(name, address_of("totals", _write_entry), fallback,
+                           elementwise.parameters(formula, arguments, out, int(mean), serial_below))
 
 
 def _write_entry(module: Any, name: str) -> None:
@@ -39,7 +32,7 @@ def _write_entry(module: Any, name: str) -> None:
     f = entry.f
     count = entry.parameter(elementwise.COUNT)
     entry.require(entry.count.equals(count))
-    slots = elementwise.local(f, elementwise.RUN)
+    slots = f.frame(I64, elementwise.RUN)
     first, plain = elementwise.read_arguments(entry, count, slots)
     entry.require_shape(plain)
     n = Array(f, first).size()
@@ -53,7 +46,7 @@ def _write_entry(module: Any, name: str) -> None:
         total.add(f.load(F64, data_of(f, sums), i))
     f.call("Py_DecRef", VOID, sums)
     made = entry.new_array(entry.parameter(elementwise.OUT_DTYPE, POINTER), f.constant(0, I32), shape)
-    with f.b.if_else(entry.parameter(elementwise.DOUBLE).differs(0).v) as cases:
+    with f.either(entry.parameter(elementwise.DOUBLE).differs(0)) as cases:
         for case, element in zip(cases, (F64, F32), strict=True):
             with case:
                 value = total.get().to(element)  # as torch, which divides a sum that was rounded

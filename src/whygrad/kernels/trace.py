@@ -1,8 +1,7 @@
-"""The kernel reader: runs a row's forward or rule on expressions, and keeps what it would compute for each element.
+"""Traces a row's forward or rule: it runs on expressions, which record what is computed for each element.
 
-The vocabulary knows elementwise rows, down to the primitives that can be written as machine code (see machine.py). In the end all
-elements may be added up. Anything else a row does (shapes, sums along an axis, questions about values) cannot be traced, and
-stays with NumPy.
+The tracer knows elementwise rows, down to the primitives of machine.py, and a sum or mean of all elements at the end. Rows that
+do anything else (shapes, sums along an axis, branches on values) cannot be traced; NumPy computes them.
 """
 
 from __future__ import annotations
@@ -12,23 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base.expression import Expr, Tracer, Untraceable
-from whygrad.kernels.machine import PRIMITIVES
+from whygrad.kernels.machine import EXACT, MASKS, PRIMITIVES
 from whygrad.ops import TABLE
 from whygrad.ops.table import Row
 from whygrad.ops.vocabulary import Vocabulary
 
 Number = (bool, int, float)
 
-LOGICAL = ("logical_and", "logical_or", "logical_not")
-MASKS = frozenset({"mask", "lt", "le", "gt", "ge", "eq", "ne", *LOGICAL, "isnan", "isfinite"})
 # Reductions of all elements: they end a formula.
 TOTALS = ("sum", "mean")
-# Their results need no rounding: they are one of the arguments, or have its digits.
-EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16", *TOTALS})
 
 
 def is_mask(expr: Any) -> bool:
-    return isinstance(expr, Expr) and expr.op in MASKS
+    return isinstance(expr, Expr) and (expr.op == "mask" or expr.op in MASKS)
 
 
 class KernelTracer(Vocabulary, Tracer):
@@ -48,7 +43,7 @@ class KernelTracer(Vocabulary, Tracer):
                 raise Untraceable(f"{op} of a {type(arg).__name__}")
             if isinstance(arg, Expr) and arg.op in TOTALS:
                 raise Untraceable(f"{op} of a {arg.op}: a second pass")
-        if op in LOGICAL and not all(map(is_mask, args)):
+        if op.startswith("logical_") and not all(map(is_mask, args)):
             raise Untraceable(f"{op} of numbers")
         if op == "where" and not is_mask(args[0]):
             raise Untraceable("where of numbers")
@@ -74,7 +69,7 @@ class KernelTracer(Vocabulary, Tracer):
 
         A row that is read inside a rule is one kernel, and is rounded at its end.
         """
-        if self.rounding is None or self._is_one_kernel or is_mask(expr) or expr.op in EXACT:
+        if self.rounding is None or self._is_one_kernel or is_mask(expr) or expr.op in EXACT or expr.op in (*TOTALS, "constant"):
             return expr
         return self.make(self.rounding, expr)
 
@@ -153,7 +148,7 @@ def as_traced(forward: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-REPLACED = ("gelu", "gelu_backward", "clamp", "nan_to_num", "polygamma")
+REPLACED = vars(KernelTracer).keys() & TABLE.keys()
 
 
 def trace(function: Callable[..., Any], *args: Any, rounding: str | None = None, **statics: Any) -> Expr:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
+from whygrad.kernels.stages import SERIAL, Plan, Task, staged
 from whygrad.kernels.tiles import copy_row, transposed
 from whygrad.kernels.values import F32, I64, Value
 
@@ -30,18 +29,10 @@ SQUARE = 8
 SHORTEST = 8
 
 
-@dataclass(kw_only=True)
 class TransposePlan(Plan):
-    units: int
-    units_serial: int
-    rows: int
-    columns: int
-    bands: int  # of rows, for each of the outer places
-    band: int  # rows of a band
-    pitch: int  # from one row of the copy to the next
-    source_pitch: int  # from one row of the source to the next, or from one column if rows are neighbours
-    starts: int = 0
-    source_starts: int = 0
+    # bands: of rows, for each of the outer places; band: rows of a band; pitch: from one row of the copy to the next;
+    # source_pitch: from one row of the source to the next, or from one column if rows are neighbours
+    numbers = "units units_serial rows columns bands band pitch source_pitch starts source_starts"
 
 
 @lru_cache(maxsize=256)
@@ -60,8 +51,9 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, bool]:
     band = rows if by_row else min(SQUARE, host().lanes)
     bands = -(-rows // band)
     serial = SERIAL if math.prod(shape) < SERIAL_BELOW else 0
-    return TransposePlan(units=count * bands, units_serial=serial, rows=rows, columns=columns, bands=bands, band=band,
-                       pitch=pitches[along], source_pitch=axes[along if by_row else -1][1]).array(
+    return TransposePlan.of(
+        units=count * bands, units_serial=serial, rows=rows, columns=columns, bands=bands, band=band,
+        pitch=pitches[along], source_pitch=axes[along if by_row else -1][1],
         starts=[sum([n * pitches[i] for n, i in zip(place, outer, strict=True)]) for place in places],
         source_starts=[sum([n * axes[i][1] for n, i in zip(place, outer, strict=True)]) for place in places]), by_row
 
@@ -92,7 +84,7 @@ def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
             write_band(f, f.pointer(F32, source, f.load(I64, source_starts, number) + row),
                        f.pointer(F32, copy, f.load(I64, starts, number) + row * pitch), f.smaller(rows - row, band))
 
-    return single_stage(name, "vf", TransposePlan, write)
+    return staged(name, "vf", TransposePlan, units=write)
 
 
 def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
@@ -104,7 +96,7 @@ def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
         with f.loop(0, count) as i, f.loop(first, columns) as j:
             f.store(f.load(F32, read, j * source_pitch + i), written, i * pitch + j)
 
-    with f.b.if_else(count.equals(lanes).v) as (whole, part):
+    with f.either(count.equals(lanes)) as (whole, part):
         with whole:
             squares = columns // lanes * lanes
             with f.loop(0, squares, lanes) as j:

@@ -7,17 +7,13 @@ small parameters are no more trouble than a large one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels import host
-from whygrad.kernels.calls import TASK, Array, Entry, python_function
+from whygrad.kernels.calls import Array, Entry, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.elementwise import FILLED, MOST, RUN, STEPS, fill, local
-from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.elementwise import FILLED, MOST, RUN, STEPS, fill
+from whygrad.kernels.values import F32, I1, I32, I64, POINTER, VOID, Function, Value
 
 # Parameters of the entry. WRITTEN has a bit for each array of a set that is written.
 FORMULA, ARRAYS, NUMBERS, WRITTEN, SERIAL_BELOW = range(5)
@@ -29,23 +25,18 @@ SET = PLACES + MOST
 TASK_FORMULA, TASK_SETS, TASK_ARRAYS, TASK_SLOTS, TASK_TABLE = range(5)
 
 
+def _none_changed(*args: Any) -> int:
+    return 0
+
+
 def update_function(formula: int, arrays: int, numbers: int, written: set[int], serial_below: int) -> Callable[..., Any]:
     """A Python function of a tuple with `arrays` arrays for each set, one set after the other, and of numbers.
 
     It gives the number of sets that it has changed: the next one is not of float32 arrays of one size that lie in one piece.
     """
 
-    def declined(*args: Any) -> int:
-        return 0
-
     parameters = [formula, arrays, numbers, sum(1 << i for i in written), serial_below]
-    return python_function("update", _entry(), (declined, declined), parameters)
-
-
-@cache
-def _entry() -> int:
-    pool()
-    return address_of("update", _write_entry)
+    return python_function("update", address_of("update", _write_entry), (_none_changed, _none_changed), parameters)
 
 
 def _write_entry(module: Any, name: str) -> None:
@@ -57,7 +48,7 @@ def _write_entry(module: Any, name: str) -> None:
     given = entry.argument(0)
     entry.require(entry.same(f.load(POINTER, given, host.TYPE // 8), "PyTuple_Type"))
     sets = f.load(I64, given, 2) // arrays
-    slots, pieces, table, job = local(f, RUN), local(f, MOST * FILLED // 2), local(f, TOGETHER * SET), local(f, 8)
+    slots, pieces, table, job = f.frame(I64, RUN), f.frame(I64, MOST * FILLED // 2), f.frame(I64, TOGETHER * SET), f.frame(I64, 8)
     with f.loop(0, numbers) as i:
         piece = f.pointer(F32, pieces, i * FILLED)
         fill(f, entry.number(entry.argument(i + 1)).to(F32), piece)
@@ -77,7 +68,7 @@ def _write_entry(module: Any, name: str) -> None:
     done, going = f.variable(f.integer(0)), f.variable(f.integer(1))
     with f.repeat_while(lambda: going.get().differs(0) & (done.get() < sets)):
         items = f.pointer(I64, given, done.get() * arrays + host.TUPLE_ITEMS // 8)
-        with f.b.if_else(_suits(entry, items, arrays).v) as (suits, differs):
+        with f.either(_suits(entry, items, arrays)) as (suits, differs):
             with suits:
                 first = Array(f, f.load(POINTER, items))
                 with f.when(waiting.get().equals(TOGETHER) | _overlaps(f, table, waiting.get(), items, arrays)):
@@ -100,7 +91,7 @@ def _write_entry(module: Any, name: str) -> None:
 def _suits(entry: Entry, items: Value, arrays: Value) -> Value:
     """Are these arrays of float32, of one size, in one piece, and writeable where they are written?"""
     f = entry.f
-    good, size = f.variable(f.constant(1, ir.IntType(1))), f.variable(f.integer(-1))
+    good, size = f.variable(f.constant(1, I1)), f.variable(f.integer(-1))
     with f.loop(0, arrays) as k:
         item = f.load(POINTER, items, k)
         is_array = (entry.same(f.load(POINTER, item, host.TYPE // 8), "numpy_array_type")
@@ -120,7 +111,7 @@ def _suits(entry: Entry, items: Value, arrays: Value) -> Value:
 def _overlaps(f: Function, table: Value, count: Value, items: Value, arrays: Value) -> Value:
     """Does a set share memory with one that waits? Then it has to wait for that one's end."""
     size = Array(f, f.load(POINTER, items)).size() * 4
-    found = f.variable(f.constant(0, ir.IntType(1)))
+    found = f.variable(f.constant(0, I1))
     with f.loop(0, count) as i:
         here = f.pointer(I64, table, i * SET)
         waiting_size = f.load(I64, here, LENGTH) * 4
@@ -134,9 +125,9 @@ def _write_task(module: Any, name: str) -> Any:
     """task(job, low, high): the elements from low to high of all sets that wait."""
     f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
     job, low, high = f.arguments
-    formula = f.b.bitcast(f.load(POINTER, job, TASK_FORMULA).v, TASK)
+    formula = f.load(POINTER, job, TASK_FORMULA)
     arrays, common, table = f.load(I64, job, TASK_ARRAYS), f.load(POINTER, job, TASK_SLOTS), f.load(POINTER, job, TASK_TABLE)
-    slots = local(f, RUN)
+    slots = f.frame(I64, RUN)
     with f.loop(0, RUN) as i:
         f.store(f.load(I64, common, i), slots, i)
     with f.loop(0, arrays) as k:
@@ -148,8 +139,8 @@ def _write_task(module: Any, name: str) -> Any:
         with f.when(first < last):
             with f.loop(0, arrays) as k:
                 f.store(f.load(I64, here, k + PLACES), slots, k)
-            f.b.call(formula, [slots.v, first.v, last.v])
-    f.b.ret_void()
+            f.call_task(formula, slots, first, last)
+    f.give()
     return f.function
 
 

@@ -6,45 +6,19 @@ same numbers as NumPy; `fma` is written where it is wanted.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
-from llvmlite import ir
+from whygrad.kernels import ir
+from whygrad.kernels.ir import F16, F32, F64, FLOATS, I1, I8, I16, I32, I64, POINTER, VOID, vector
 
-F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
-I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
-FLOATS = (F16, F32, F64)
-POINTER = I8.as_pointer()
-VOID = ir.VoidType()
-_ITSELF = ir.FunctionType(I64, [I64])
+__all__ = ["ELEMENT", "F16", "F32", "F64", "I1", "I8", "I16", "I32", "I64", "POINTER", "VOID", "Function", "Some", "Value",
+           "Variable", "vector"]
 
 # How an element of each NumPy dtype lies in memory.
 ELEMENT = {"f4": F32, "f8": F64, "?": I8, "i8": I64}
 CODES = {F16: "f16", F32: "f32", F64: "f64", I8: "i8", I16: "i16", I32: "i32", I64: "i64"}
-
-
-@cache
-def vector(element: Any, lanes: int) -> Any:
-    return element if lanes == 1 else ir.VectorType(element, lanes)
-
-
-def lanes_of(kind: Any) -> int:
-    return int(kind.count) if isinstance(kind, ir.VectorType) else 1
-
-
-def element_of(kind: Any) -> Any:
-    return kind.element if isinstance(kind, ir.VectorType) else kind
-
-
-def rounded(number: float) -> float:
-    """As a float32."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", number))[0])
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
 
 
 class Some(int):
@@ -58,43 +32,16 @@ class Some(int):
         return made
 
 
-class _Splat(ir.FormattedConstant):  # type: ignore[misc]
-    """A vector of the same number, written as one: programs are text before they are compiled."""
-
-    def __init__(self, scalar: Any, lanes: int) -> None:
-        self.type = ir.VectorType(scalar.type, int(lanes))
-        self.constant = f"splat ({scalar.type} {scalar.get_reference()})"
-
-
-@cache
-def _constant(value: Any, element: Any, lanes: int = 1) -> Any:
-    return ir.Constant(vector(element, lanes), value)
-
-
-def _number(number: Any, element: Any, lanes: int = 1) -> Any:
+def _number(number: Any, element: Any, lanes: int = 1) -> ir.Operand:
     """The same one each time."""
     key = number if type(number) is int else repr(number), element, lanes  # 0.0 == -0.0 == 0
     found = _numbers.get(key)
     if found is None:
-        convert: Any = {F32: rounded, F64: float}.get(element, int)
-        scalar = ir.Constant(element, convert(number))
-        found = _numbers[key] = _Splat(scalar, lanes) if lanes > 1 else scalar
+        found = _numbers[key] = ir.number(number, element, lanes)
     return found
 
 
-_numbers: dict[tuple[Any, ...], Any] = {}
-
-
-class _Builder(ir.IRBuilder):  # type: ignore[misc]
-    def store(self, value: Any, ptr: Any, align: int | None = None) -> Any:
-        """LLVM's pointers are of one kind; llvmlite would have them cast."""
-        made = ir.instructions.StoreInstr(self.block, value, ptr)
-        made.align = align
-        self._insert(made)
-        return made
-
-    def address(self, base: Any, index: Any, element: Any) -> Any:
-        return self.gep(base, [index], source_etype=element)
+_numbers: dict[tuple[Any, ...], ir.Operand] = {}
 
 
 class Value:
@@ -112,17 +59,17 @@ class Value:
 
     @property
     def lanes(self) -> int:
-        return lanes_of(self.v.type)
+        return int(self.v.type.count)
 
     @property
     def is_float(self) -> bool:
-        return element_of(self.v.type) in FLOATS
+        return self.v.type.element in FLOATS
 
     def like(self, other: Any) -> Value:
         """A Python number as a value of this one's kind."""
         if isinstance(other, Value):
             return other
-        return self.f.constant(other, element_of(self.v.type), self.lanes)
+        return self.f.constant(other, self.v.type.element, self.lanes)
 
     def _binary(self, other: Any, floating: str, integer: str, swapped: bool = False, neutral: int | None = None) -> Value:
         operation = floating if self.is_float else integer
@@ -131,7 +78,7 @@ class Value:
         a, b = self.v, self.like(other).v
         if swapped:
             a, b = b, a
-        return self.f.once(operation, a, b)
+        return self.f.once("operation", operation, a, b)
 
     def __add__(self, other: Any) -> Value:
         return self._binary(other, "fadd", "add", neutral=0)
@@ -155,37 +102,48 @@ class Value:
     def __rtruediv__(self, other: Any) -> Value:
         return self._binary(other, "fdiv", "sdiv", swapped=True)
 
+    def _operation(self, name: str, other: Any) -> Value:
+        return Value(self.f, self.f.b.operation(name, self.v, self.like(other).v))
+
     def __floordiv__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.udiv(self.v, self.like(other).v))
+        return self._operation("udiv", other)
 
     def __mod__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.urem(self.v, self.like(other).v))
+        return self._operation("urem", other)
 
     def __neg__(self) -> Value:
-        return Value(self.f, self.f.b.fneg(self.v) if self.is_float else self.f.b.neg(self.v))
+        return Value(self.f, self.f.b.fneg(self.v)) if self.is_float else self._binary(0, "", "sub", swapped=True)
 
     def __and__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.and_(self.v, self.like(other).v))
+        return self._operation("and", other)
 
     def __or__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.or_(self.v, self.like(other).v))
+        return self._operation("or", other)
 
     def __xor__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.xor(self.v, self.like(other).v))
+        return self._operation("xor", other)
 
     def __invert__(self) -> Value:
         return Value(self.f, self.f.b.not_(self.v))
 
     def __lshift__(self, other: Any) -> Value:
-        return Value(self.f, self.f.b.shl(self.v, self.like(other).v))
+        return self._operation("shl", other)
 
     def __rshift__(self, other: Any) -> Value:
         """With the sign of what is shifted."""
-        return Value(self.f, self.f.b.ashr(self.v, self.like(other).v))
+        return self._operation("ashr", other)
 
-    def _compare(self, how: str, other: Any) -> Value:
-        compare = (self.f.b.fcmp_unordered if how == "!=" else self.f.b.fcmp_ordered) if self.is_float else self.f.b.icmp_signed
-        return Value(self.f, compare(how, self.v, self.like(other).v))
+    def shifted_right(self, bits: Any) -> Value:
+        """Zeros come in."""
+        return self._operation("lshr", bits)
+
+    def _compare(self, how: str, other: Any, sort: str = "") -> Value:
+        sort = sort or (("u" if how == "!=" else "o") if self.is_float else "s")
+        return Value(self.f, self.f.b.compare(sort, how, self.v, self.like(other).v))
+
+    def below(self, other: Any) -> Value:
+        """0 <= self < other, of integers that have a sign."""
+        return self._compare("<", other, "u")
 
     def __lt__(self, other: Any) -> Value:
         return self._compare("<", other)
@@ -207,52 +165,57 @@ class Value:
 
     def bits_as(self, element: Any) -> Value:
         """The same bits, read as another type of the same size."""
-        return Value(self.f, self.f.b.bitcast(self.v, vector(element, self.lanes)))
+        return self.cast("bitcast", element)
 
     def to(self, element: Any) -> Value:
         """Converted: between float sizes, and between floats and signed integers."""
-        old, kind, b = element_of(self.v.type), vector(element, self.lanes), self.f.b
-        if old == element:
+        old = self.v.type.element
+        if old is element:
             return self
         if self.is_float and element in FLOATS:
-            return Value(self.f, (b.fpext if FLOATS.index(element) > FLOATS.index(old) else b.fptrunc)(self.v, kind))
-        if self.is_float:
-            return Value(self.f, b.fptosi(self.v, kind))
-        if element in FLOATS:
-            return Value(self.f, (b.uitofp if old == I1 else b.sitofp)(self.v, kind))
-        if old == I1:
-            return Value(self.f, b.zext(self.v, kind))
-        return Value(self.f, b.sext(self.v, kind) if old.width < element.width else b.trunc(self.v, kind))
+            how = "fpext" if FLOATS.index(element) > FLOATS.index(old) else "fptrunc"
+        elif self.is_float:
+            how = "fptosi"
+        elif element in FLOATS:
+            how = "uitofp" if old is I1 else "sitofp"
+        else:
+            how = "zext" if old is I1 else "sext" if old.width < element.width else "trunc"
+        return self.cast(how, element)
+
+    def cast(self, how: str, element: Any) -> Value:
+        """Converted by that instruction."""
+        return Value(self.f, self.f.b.cast(how, self.v, vector(element, self.lanes)))
 
     def as_integer(self) -> Value:
         """An address as a number."""
-        return Value(self.f, self.f.b.ptrtoint(self.v, I64))
+        return self.cast("ptrtoint", I64)
 
     def spread(self, lanes: int) -> Value:
         """One number in all lanes."""
         if lanes == 1:
             return self
-        undefined, places = _constant(ir.Undefined, self.v.type, lanes), _constant(None, I32, lanes)
-        first = self.f.b.insert_element(undefined, self.v, _constant(0, I32))
-        return Value(self.f, self.f.b.shuffle_vector(first, undefined, places))
+        undefined = ir.undefined(vector(self.v.type, lanes))
+        first = self.f.b.insert(undefined, self.v, 0)
+        return Value(self.f, self.f.b.shuffle(first, undefined, ir.zero(vector(I32, lanes))))
 
     def lane(self, i: int) -> Value:
-        return self if self.lanes == 1 else Value(self.f, self.f.b.extract_element(self.v, ir.Constant(I32, i)))
+        return self if self.lanes == 1 else Value(self.f, self.f.b.extract(self.v, i))
 
 
 class Variable:
     """A place in the function's frame, for what changes in a loop."""
 
-    __slots__ = ("f", "place")
+    __slots__ = ("f", "kind", "place")
 
     def __init__(self, f: Function, start: Value) -> None:
         self.f = f
-        with f.b.goto_entry_block():
-            self.place = f.b.alloca(start.v.type)
+        self.kind = start.v.type
+        with f.b.entry_block():
+            self.place = f.b.alloca(self.kind)
         self.set(start)
 
     def get(self) -> Value:
-        return Value(self.f, self.f.b.load(self.place))
+        return Value(self.f, self.f.b.load(self.kind, self.place))
 
     def set(self, value: Value) -> None:
         self.f.b.store(value.v, self.place)
@@ -266,20 +229,23 @@ class Function:
 
     def __init__(self, module: Any, name: str, result: Any, kinds: list[Any], *, internal: bool = False) -> None:
         self.module = module
-        self.function = ir.Function(module, ir.FunctionType(result, kinds), name)
-        if internal:
-            self.function.linkage = "internal"
-        self.b = _Builder(self.function.append_basic_block("entry"))
-        self.arguments = [Value(self, argument) for argument in self.function.args]
+        body = module.define(name, result, kinds, internal=internal)
+        self.function = body.declared
+        self.b = ir.Builder(body)
+        self.arguments = [Value(self, argument) for argument in body.arguments]
         self._done: dict[tuple[Any, ...], Value] = {}
 
-    def once(self, operation: str, *operands: Any, **more: Any) -> Value:
+    def once(self, method: str, *operands: Any) -> Value:
         """What the builder makes of it; or made of the same before, in this block."""
-        key = (operation, self.b.block.name, *map(id, operands), *map(id, more.values()))
+        key = (method, self.b.block, *operands)
         found = self._done.get(key)
         if found is None:
-            found = self._done[key] = Value(self, getattr(self.b, operation)(*operands, **more))
+            found = self._done[key] = Value(self, getattr(self.b, method)(*operands))
         return found
+
+    def give(self, value: Any = None) -> None:
+        """The function ends here, with that result."""
+        self.b.ret(value.v if isinstance(value, Value) else value)
 
     def constant(self, number: Any, element: Any, lanes: int = 1) -> Value:
         return Value(self, _number(number, element, int(lanes)))
@@ -294,24 +260,24 @@ class Function:
         """The address of element `index` of an array of `element` that starts at `base`."""
         if isinstance(index, int) and not index:
             return base
-        return self.once("address", base.v, self._index(index), element=element)
+        return self.once("address", base.v, self._index(index), element)
 
     def load(self, element: Any, base: Value, index: Any = 0, lanes: int = 1) -> Value:
         """Lanes that are not in use are 0."""
         place = self.pointer(element, base, index)
         if isinstance(lanes, Some):
             return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", vector(element, int(lanes)), place,
-                             self.constant(_alignment(element), I32), lanes.mask, _constant(None, element, int(lanes)))
-        return Value(self, self.b.load(place.v, align=_alignment(element), typ=vector(element, int(lanes))))
+                             self.constant(_alignment(element), I32), lanes.mask, ir.zero(vector(element, int(lanes))))
+        return Value(self, self.b.load(vector(element, int(lanes)), place.v, _alignment(element)))
 
     def store(self, value: Value, base: Value, index: Any = 0, lanes: int = 1) -> None:
         """`lanes` need be said only if not all are in use."""
-        element = element_of(value.v.type)
+        element = value.v.type.element
         if isinstance(lanes, Some):
             self.call(f"llvm.masked.store.v{lanes:d}{CODES[element]}.p0", VOID, value, self.pointer(element, base, index),
                       self.constant(_alignment(element), I32), lanes.mask)
             return
-        self.b.store(value.v, self.pointer(element, base, index).v, align=_alignment(element))
+        self.b.store(value.v, self.pointer(element, base, index).v, _alignment(element))
 
     @contextmanager
     def loop(self, start: Any, stop: Any, step: Any = 1, *, running: bool = False) -> Iterator[Value]:
@@ -325,30 +291,28 @@ class Function:
             return
         start, stop, step = self._index(start), self._index(stop), self._index(step)
         before = self.b.block
-        body = self.function.append_basic_block("body")
-        after = self.function.append_basic_block("after")
-        self.b.cbranch(self.b.icmp_signed("<", start, stop), body, after)
-        self.b.position_at_end(body)
-        place = i = self.b.phi(I64)
-        place.add_incoming(start, before)
-        if not running:
-            i = self.b.asm(_ITSELF, "", "=r,0", [place], side_effect=False)
+        body, after = self.b.append_block(), self.b.append_block()
+        self.b.branch_if(self.b.compare("s", "<", start, stop), body, after)
+        self.b.continue_in(body)
+        place = self.b.phi(I64)
+        place.add(start, before)
+        i = place.result if running else self.b.unknown(place.result)
         yield Value(self, i)
-        following = self.b.add(i, step, flags=("nsw",))
-        place.add_incoming(following, self.b.block)
-        self.b.cbranch(self.b.icmp_signed("<", following, stop), body, after)
-        self.b.position_at_end(after)
+        following = self.b.operation("add nsw", i, step)
+        place.add(following, self.b.block)
+        self.b.branch_if(self.b.compare("s", "<", following, stop), body, after)
+        self.b.continue_in(after)
 
     @contextmanager
     def repeat_while(self, condition: Callable[[], Value]) -> Iterator[None]:
-        top, body, after = (self.function.append_basic_block(name) for name in ("top", "body", "after"))
+        top, body, after = (self.b.append_block() for _ in range(3))
         self.b.branch(top)
-        self.b.position_at_end(top)
-        self.b.cbranch(condition().v, body, after)
-        self.b.position_at_end(body)
+        self.b.continue_in(top)
+        self.b.branch_if(condition().v, body, after)
+        self.b.continue_in(body)
         yield
         self.b.branch(top)
-        self.b.position_at_end(after)
+        self.b.continue_in(after)
 
     def rest(self, start: Value, stop: Value, lanes: int, body: Callable[[Value, int], None]) -> None:
         """`body(i, width)` for what is left from start to stop: fewer elements than lanes."""
@@ -357,13 +321,27 @@ class Function:
                 body(i, 1)
             return
         with self.when(start < stop):
-            count = Value(self, ir.Constant(ir.VectorType(I32, lanes), list(range(lanes))))
-            body(start, Some(lanes, count < (stop - start).to(I32).spread(lanes)))
+            body(start, Some(lanes, self.lane_numbers(lanes) < (stop - start).to(I32).spread(lanes)))
 
-    @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
-        with self.b.if_then(condition.v):
-            yield
+    def when(self, condition: Value, likely: bool | None = None) -> AbstractContextManager[None]:
+        return self.b.if_then(condition.v, likely)
+
+    def either(self, condition: Value, likely: bool | None = None) -> AbstractContextManager[Any]:
+        """Gives two contexts: for what is done if the condition holds, and if not."""
+        return self.b.if_else(condition.v, likely)
+
+    def lane_numbers(self, lanes: int, element: Any = I32) -> Value:
+        """0, 1, 2 ..."""
+        return Value(self, ir.integers(element, tuple(range(lanes))))
+
+    def frame(self, element: Any, count: int, align: int = 64) -> Value:
+        """Memory in the function's frame."""
+        with self.b.entry_block():
+            return Value(self, self.b.alloca(element, count, align))
+
+    @property
+    def null(self) -> Value:
+        return Value(self, ir.NULL)
 
     def choose(self, condition: Value, a: Any, b: Any) -> Value:
         model = a if isinstance(a, Value) else b
@@ -385,24 +363,25 @@ class Function:
     def zeros(self, element: Any, lanes: int = 1) -> Value:
         return self.constant(0, element, lanes)
 
-    def call(self, name: str, result: Any, *arguments: Any, variadic: bool = False) -> Value:
-        """Call a C function by name."""
+    def call(self, name: str, result: Any, *arguments: Any) -> Value:
+        """Call a function by name: one of C's, of another object, or of this module."""
         values = [argument.v if isinstance(argument, Value) else argument for argument in arguments]
-        found = self.module.globals.get(name)
-        if found is None:
-            found = ir.Function(self.module, ir.FunctionType(result, [v.type for v in values], var_arg=variadic), name)
-        return Value(self, self.b.call(found, values))
+        return Value(self, self.b.call(self.module.declare(name, result, [v.type for v in values]), values))
+
+    def call_task(self, task: Any, *arguments: Any) -> None:
+        """task(slots, low, high), a function or its address."""
+        address = task.v if isinstance(task, Value) else task
+        self.b.call(address, [argument.v for argument in arguments], VOID)
 
     def symbol(self, name: str) -> Value:
         """The address of what is called so."""
-        return Value(self, self.module.globals.get(name) or ir.GlobalVariable(self.module, I8, name))
+        return Value(self, self.module.variable(name))
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
         """llvm.<name> for the type of its first argument."""
         kind = arguments[0].v.type
-        element = element_of(kind)
-        code = CODES[element]
-        suffix = f"v{kind.count}{code}" if isinstance(kind, ir.VectorType) else code
+        code = CODES[kind.element]
+        suffix = f"v{kind.count}{code}" if kind.count > 1 else code
         return self.call(f"llvm.{name}.{suffix}", kind, *arguments)
 
     def fma(self, a: Value, b: Any, c: Any) -> Value:
@@ -438,9 +417,8 @@ class Function:
         lanes = x.lanes
         while lanes > 1:
             lanes //= 2
-            halves = [Value(self, self.b.shuffle_vector(x.v, x.v, ir.Constant(ir.VectorType(I32, lanes), list(places))))
-                      if lanes > 1 else x.lane(places[0]) for places in (range(lanes), range(lanes, 2 * lanes))]
-            x = combine(*halves)
+            low, high = range(lanes), range(lanes, 2 * lanes)
+            x = combine(*[self.shuffle(x, x, half) if lanes > 1 else x.lane(half[0]) for half in (low, high)])
         return x
 
     def any(self, mask: Value) -> Value:
@@ -449,10 +427,10 @@ class Function:
         return self.call(f"llvm.vector.reduce.or.v{mask.lanes}i1", I1, mask)
 
     def with_lane(self, x: Value, i: int, value: Value) -> Value:
-        return value if x.lanes == 1 else Value(self, self.b.insert_element(x.v, value.v, ir.Constant(I32, i)))
+        return value if x.lanes == 1 else Value(self, self.b.insert(x.v, value.v, i))
 
-    def shuffle(self, a: Value, b: Value, places: list[int]) -> Value:
-        return Value(self, self.b.shuffle_vector(a.v, b.v, ir.Constant(ir.VectorType(I32, len(places)), places)))
+    def shuffle(self, a: Value, b: Value, places: Iterable[int]) -> Value:
+        return Value(self, self.b.shuffle(a.v, b.v, ir.integers(I32, tuple(places))))
 
 
 def _alignment(element: Any) -> int:

@@ -11,7 +11,6 @@ finite, the caller computes everything by definition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,9 +31,9 @@ from whygrad.kernels.conv_plan import (
     register_block,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
-from whygrad.kernels.tiles import buffer, copy_row, interleaved, smaller, spread_products
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged, workspace
+from whygrad.kernels.tiles import copy_row, interleaved, spread_products
+from whygrad.kernels.values import F32, I64, POINTER, Value
 
 FLAG, RESULT = 4, 5
 PLACES = 16
@@ -66,15 +65,12 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
     return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
 
 
-@dataclass(kw_only=True)
 class Winograd(ByPanels):
     """Its pixels out are tiles."""
 
-    tiles: int  # of a unit, to whole vectors and one more
-    patches: int  # where in the workspace transformed patches and products begin
-    products: int
-    result_rows: int  # of pixels
-    result_columns: int
+    # tiles: of a unit, to whole vectors and one more; patches: where in the workspace transformed patches and products begin;
+    # result_rows: of pixels
+    numbers = "tiles patches products result_rows result_columns"
 
 
 class Planned(NamedTuple):
@@ -135,30 +131,24 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     results = 4 * filters * tiles
     images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
     serial = work * count < SERIAL_WORK or images["units"] == 1
-    plan = Winograd(
+    plan = Winograd.of(
         **images,
         each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
         panels=groups * blocks, panels_serial=SERIAL if serial else 0, units_serial=SERIAL if serial else 0,
         blocks=blocks, tiles=tiles, patches=packed, products=packed + patches, results=packed + patches + products,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
-        result_rows=down.out, result_columns=across.out)
-    array = plan.array(element_table=elements(down, across, weights.width),
-                       offset_table=offsets(layout, 1, tiles_down, tiles_across))
-    return Planned(array, compiled(together, vectors), by_definition)
+        result_rows=down.out, result_columns=across.out,
+        element_table=elements(down, across, weights.width), offset_table=offsets(layout, 1, tiles_down, tiles_across))
+    return Planned(plan, compiled(together, vectors), by_definition)
 
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
-    panels = Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together))
     functions = (packing(2), transforming(), _multiplying(together, vectors), _multiplying(together, 1),
                  _transforming_results(), _finishing())
-
-    def write(module: Any, name: str) -> list[Stage]:
-        units = Task(module, f"{name}_units", Winograd)
-        _write_units(units, together, vectors, *functions)
-        return [Stage(panels, "panels", "panels_serial"), Stage(units, "units", "units_serial")]
-
-    return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
+    return staged("convolution", "ffowif", Winograd, key=f"winograd convolution {together} {vectors}",
+                  panels=Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together)),
+                  units=lambda f: _write_units(f, together, vectors, *functions))
 
 
 def _write_panels(f: Task, together: int) -> None:
@@ -166,14 +156,14 @@ def _write_panels(f: Task, together: int) -> None:
     blocks, filters, channels = f.fields("blocks filters channels")
     table = f.table("element_table")
     taps = [f.load(I64, table, tap) for tap in range(9)]
-    gathered = buffer(f, F32, 9 * together)
+    gathered = f.frame(F32, 9 * together)
     with f.loop(f.low, f.high) as panel:
         group, block = panel // blocks, panel % blocks
         target = f.pointer(F32, f.array(WORKSPACE), panel * (PLACES * together) * channels)
         source = f.pointer(F32, f.array(WEIGHT), group * f.field("weight_group"))
         with f.loop(0, channels) as channel:
             with f.loop(0, together) as p:
-                number = smaller(f, block * together + p, filters - 1)
+                number = f.smaller(block * together + p, filters - 1)
                 base = f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
                 for tap, element in enumerate(taps):
                     f.store(f.load(F32, base, element), gathered, p + tap * together)
@@ -181,7 +171,6 @@ def _write_panels(f: Task, together: int) -> None:
             transformed = both_sides(G, [kernel[0:3], kernel[3:6], kernel[6:9]])
             for place, value in enumerate(value for line in transformed for value in line):
                 f.store(value, target, (channels * place + channel) * together)
-    f.end()
 
 
 def transforming() -> str:
@@ -221,24 +210,23 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
-            f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
-            f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
+            f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
+            f.do(transform, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
             covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
             with f.loop(0, covered, vectors) as v:
-                count = smaller(f, covered - v, f.integer(vectors))
+                count = f.smaller(covered - v, f.integer(vectors))
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
                     here = f.pointer(F32, patches, v * lanes)
-                    with f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
+                    with f.either(count.equals(vectors)) as (all_of_them, some):
                         with all_of_them:
-                            f.call(several, VOID, f.plan, panel, here, products, filter_step)
+                            f.do(several, f.plan, panel, here, products, filter_step)
                         with some, f.loop(0, count) as i:
-                            f.call(one, VOID, f.plan, panel, f.pointer(F32, here, i * lanes),
+                            f.do(one, f.plan, panel, f.pointer(F32, here, i * lanes),
                                    f.pointer(F32, products, i * lanes), filter_step)
-                    f.call(transform_results, VOID, f.plan, products, filter_step, f.integer(together), block * together,
+                    f.do(transform_results, f.plan, products, filter_step, f.integer(together), block * together,
                            results, v, count)
-            f.call(finish, VOID, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
-    f.end()
+            f.do(finish, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
 
 
 def _multiplying(together: int, vectors: int) -> str:
@@ -272,7 +260,7 @@ def _transforming_results() -> str:
         lanes = host().lanes
         products, filter_step, together, first, results, v, count = f.given
         length = f.field("tiles") * 2
-        with f.loop(0, smaller(f, f.field("filters") - first, together)) as p, f.loop(0, count) as i:
+        with f.loop(0, f.smaller(f.field("filters") - first, together)) as p, f.loop(0, count) as i:
             target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * lanes))
             source = f.pointer(F32, products, p * filter_step + i * lanes)
             found = [f.load(F32, source, together * filter_step * place, lanes) for place in range(PLACES)]
@@ -296,7 +284,7 @@ def _finishing() -> str:
         unit = Unit(f, unit_number)
         filters, rows, columns = f.fields("filters result_rows result_columns")
         length = f.field("tiles") * 2
-        has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+        has_bias = bias.differs(f.null)
         trace = f.variable(f.zeros(F32, lanes))
         first = unit.first_row * 2
         with f.loop(0, filters) as number:
@@ -312,7 +300,7 @@ def _finishing() -> str:
             with f.loop(0, unit.images) as i:
                 plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
                 here = f.pointer(F32, target, (plane * rows + first) * columns)
-                with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
+                with f.loop(0, f.smaller(unit.rows * 2, rows - first)) as row:
                     place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
                     copy_row(f, f.pointer(F32, results, place), f.pointer(F32, here, row * columns), columns, finished)
         with f.when(f.total(trace.get()).differs(0.0)):

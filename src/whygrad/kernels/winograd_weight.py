@@ -7,7 +7,6 @@ when they are packed. Chunks are as in conv_weight.py, and what is not finite is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,9 +14,9 @@ from whygrad.kernels.conv_direct import Unit, packing
 from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import half_transposed, lanes_within, load_some, smaller
-from whygrad.kernels.values import F32, I64, POINTER, VOID
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged
+from whygrad.kernels.tiles import half_transposed, lanes_within, load_some
+from whygrad.kernels.values import F32, I64, POINTER
 from whygrad.kernels.winograd import (
     FLAG,
     PLACES,
@@ -33,17 +32,11 @@ from whygrad.kernels.winograd import (
 )
 
 
-@dataclass(kw_only=True)
 class WinogradWeight(ByChunks):
     """Its pixels out are tiles. The sums of a chunk are [group][place][channel][filter]."""
 
-    padded_channels: int
-    tiles: int  # of a unit, to whole vectors and one more
-    patches: int  # where in the workspace they begin
-    transformed: int
-    unit_tiles: int
-    gradient_rows: int  # of pixels
-    gradient_columns: int
+    # tiles: of a unit, to whole vectors and one more; patches: where in the workspace they begin; gradient_rows: of pixels
+    numbers = "padded_channels tiles patches transformed unit_tiles gradient_rows gradient_columns"
 
 
 def blocks(channels: int, filter_vectors: int) -> tuple[int, int]:
@@ -77,30 +70,24 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     patches = PLACES * padded_channels * tiles
     gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
     serial = work * count < SERIAL_WORK or chunks == 1
-    plan = WinogradWeight(
+    plan = WinogradWeight.of(
         **images,
         each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
         chunks=chunks, chunks_serial=SERIAL if serial else 0, sums=groups * channels, sums_serial=SERIAL if serial else 0,
         chunk_units=chunk_units, padded_channels=padded_channels, padded_filters=padded_filters, tiles=tiles,
         patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
-        gradient_rows=down.out, gradient_columns=across.out)
-    array = plan.array(offset_table=offsets(layout, 1, tiles_down, tiles_across))
-    return Planned(array, compiled(a, b, padded_filters == filters), by_definition)
+        gradient_rows=down.out, gradient_columns=across.out,
+        offset_table=offsets(layout, 1, tiles_down, tiles_across))
+    return Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
 
 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, whole: bool) -> Any:
     """`whole`: the filters are whole vectors."""
-
-    sums = Elsewhere("winograd sums of chunks", WinogradWeight, _write_sums)
     functions = packing(2), transforming(), _packing_gradients(whole), _transforming_gradients(), _adding_products(a, b)
-
-    def write(module: Any, name: str) -> list[Stage]:
-        chunks = Task(module, f"{name}_chunks", WinogradWeight)
-        _write_chunks(chunks, *functions)
-        return [Stage(chunks, "chunks", "chunks_serial"), Stage(sums, "sums", "sums_serial")]
-
-    return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
+    return staged("convolution_weight", "ffowif", WinogradWeight, key=f"winograd weight gradient {a} {b} {whole}",
+                  chunks=lambda f: _write_chunks(f, *functions),
+                  sums=Elsewhere("winograd sums of chunks", WinogradWeight, _write_sums))
 
 
 def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, transform_gradients: str,
@@ -115,18 +102,17 @@ def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, trans
         with f.loop(0, groups * size, lanes) as i:
             f.store(f.zeros(F32, lanes), sums, i)
         first = chunk * f.field("chunk_units")
-        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+        with f.loop(first, f.smaller(first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
-                f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
-                f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"),
+                f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
+                f.do(transform, f.plan, number, mine, patches, f.field("tiles"),
                        f.field("padded_channels") * f.field("tiles"))
-                f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
+                f.do(pack_gradients, f.plan, number, group, f.array(GRADIENT), gradients)
                 rows = unit.images * unit.rows
-                f.call(transform_gradients, VOID, f.plan, rows, gradients, tiles)
-                f.call(add_products, VOID, f.plan, rows * f.field("out_columns"), patches, tiles,
+                f.do(transform_gradients, f.plan, rows, gradients, tiles)
+                f.do(add_products, f.plan, rows * f.field("out_columns"), patches, tiles,
                        f.pointer(F32, sums, group * size))
-    f.end()
 
 
 def _packing_gradients(whole: bool) -> str:
@@ -231,10 +217,9 @@ def _write_sums(f: Task) -> None:
             for tap, value in enumerate(value for line in kernel for value in line):
                 trace.set(f.fma(value, 0.0, trace.get()))
                 f.store(value, kernels, tap * lanes)
-            with f.loop(0, smaller(f, filters - number, f.integer(lanes))) as lane:
+            with f.loop(0, f.smaller(filters - number, f.integer(lanes))) as lane:
                 target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
                 for tap in range(9):
                     f.store(f.load(F32, kernels, lane + tap * lanes), target, tap)
     with f.when(f.total(trace.get()).differs(0.0)):
         f.store(f.integer(1), f.array(FLAG))
-    f.end()

@@ -35,7 +35,7 @@ def distance_rule(xp, g, a, b, out, ord):
     return xp.sum(towards, axis=(len(difference.shape) - 2,), keepdims=False)
 
 
-@last_axes(half="float32", kernel="distances", curve="kinked", a=distance_rule,
+@last_axes(half="float32", curve="kinked", a=distance_rule,
            b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
 def cdist(xp, a, b, *, ord, by_products=False):
     """Distances of arrays with the same batch axes. `by_products`: Euclidean, by a matrix product, |a|² - 2ab + |b|²."""
@@ -44,7 +44,7 @@ def cdist(xp, a, b, *, ord, by_products=False):
 
 # The derivative of the 1-norm and its adjoint. Both are linear in `x`; the derivative of the sign is zero.
 
-@last_axes(kernel="distances", linear="x",
+@last_axes(linear="x",
            x=lambda xp, g, a, b: xp.signs_apart(g, a, b),
            a=lambda xp, a: xp.zeros_like(a),
            b=lambda xp, b: xp.zeros_like(b))
@@ -53,7 +53,7 @@ def signs_towards(xp, x, a, b):
     return xp.signs_towards(x, a, b)
 
 
-@last_axes(kernel="distances", linear="x",
+@last_axes(linear="x",
            x=lambda xp, g, a, b: xp.signs_towards(g, a, b),
            a=lambda xp, a: xp.zeros_like(a),
            b=lambda xp, b: xp.zeros_like(b))

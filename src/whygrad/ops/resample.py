@@ -43,20 +43,27 @@ class Sampling(NamedTuple):
     align_corners: bool
 
 
-# Grid sampling is linear in the image, so the row and its transpose are a pair. A derivative by the grid raises the `order` of
-# one axis: the row then samples that derivative of the interpolated image.
-def _next_order(order, axis):
-    return tuple([n + (i == axis) for i, n in enumerate(order)])
+# Grid sampling is linear in the image, so the row and its transpose are a pair. A derivative by the grid raises the order of
+# one axis: the row then samples that derivative of the interpolated image. `order` is one for each axis; or a tuple of several
+# orders, which are computed in one pass, and lie along an axis behind that of the channels.
+def orders_of(order):
+    return order if type(order[0]) is tuple else (order,)
 
 
 def _grid_rule(xp, g, x, grid, order, sampling):
     """The gradient of the grid, whose coordinates have the image's last axis first."""
-    slopes = [xp.grid_sampler(x, grid, order=_next_order(order, axis), sampling=sampling) for axis in range(len(order))]
-    return xp.stack(*[xp.sum(g * slope, axis=(1,), keepdims=False) for slope in reversed(slopes)], axis=len(g.shape) - 1)
+    orders, dims = orders_of(order), len(x.shape) - 2
+    raised = tuple([tuple([n + (i == axis) for i, n in enumerate(each)]) for axis in reversed(range(dims)) for each in orders])
+    slopes = xp.grid_sampler(x, grid, order=raised, sampling=sampling)
+    summed = (1,)
+    if orders is order:
+        slopes, summed = xp.reshape(slopes, shape=(*slopes.shape[:2], dims, len(orders), *slopes.shape[3:])), (1, 2)
+    by_axis = [xp.sum(g * xp.select(slopes, axis=2, index=i), axis=summed, keepdims=False) for i in range(dims)]
+    return xp.stack(*by_axis, axis=dims + 1)
 
 
 @op(batch="folded", kernel="sampling", linear="x",
-    node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackward0",
+    node=lambda kinds, statics: f"GridSampler{len(orders_of(statics['order'])[0])}DBackward0",
     x=lambda xp, g, x_shape, grid, order, sampling:
     xp.grid_sampler_backward(g, grid, shape=x_shape, order=order, sampling=sampling),
     grid=_grid_rule)
@@ -65,7 +72,7 @@ def grid_sampler(xp, x, grid, *, order, sampling):
 
 
 @op(batch="folded", kernel="sampling", linear="y",
-    node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackwardBackward0",
+    node=lambda kinds, statics: f"GridSampler{len(orders_of(statics['order'])[0])}DBackwardBackward0",
     y=lambda xp, g, grid, order, sampling: xp.grid_sampler(g, grid, order=order, sampling=sampling),
     grid=lambda xp, g, y, grid, order, sampling: _grid_rule(xp, y, g, grid, order, sampling))
 def grid_sampler_backward(xp, y, grid, *, shape, order, sampling):
