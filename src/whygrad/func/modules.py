@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from whygrad.core.tensor import Tensor
-from whygrad.func.stateless import _functional_call
 from whygrad.functional.run import FUNCTIONS
+from whygrad.nn.utils.stateless import _functional_call
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,

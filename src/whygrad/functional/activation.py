@@ -17,8 +17,8 @@ from whygrad.functional.run import FUNCTIONS, nn_function, public, run, with_out
 from whygrad.ops.table import TABLE
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-           "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "selu", "selu_", "silu", "softplus",
-           "softsign", "tanhshrink", "threshold", "threshold_"]
+           "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "selu", "selu_", "silu",
+           "softplus", "softsign", "tanhshrink", "threshold", "threshold_"]
 
 NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 SELU_ALPHA = 1.6732632423543772848170429916717
