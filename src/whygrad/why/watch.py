@@ -18,6 +18,7 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
+from whygrad.why.audit.audit import Audit
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
@@ -65,6 +66,15 @@ class Watch(EventLog):
         self._clips: dict[Any, EarlyClip] = {}
         # A loss was multiplied by a GradScaler and its gradients are not unscaled: (number of backward passes before, site).
         self.scaled: tuple[int, Any] | None = None
+        self.audit = Audit(self, self._guarded_call)
+
+    @guarded
+    def _guarded_call(self, function: Callable[..., None], *facts: Any) -> None:
+        function(*facts)
+
+    def told(self, event: str, *facts: Any) -> None:
+        """A module, optimizer, scheduler or loader tells what it does (see audit/README.md)."""
+        self.audit.tell(event, *facts, record.site(2))
 
     @property
     def live(self) -> bool:
@@ -75,11 +85,13 @@ class Watch(EventLog):
         record.watching = self
         record.search_limit = 1_000_000
         self._undo = instrument(self)
+        self.audit.start()
 
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
         for undo in reversed(self._undo):
             undo()
+        self.audit.stop()
         self._conclude()
         record.watching = None
         record.search_limit = record.DEFAULT_SEARCH_LIMIT
@@ -104,6 +116,9 @@ class Watch(EventLog):
         for where, explanation in end_of_run.unread_problems(self):
             if not self._is_reported(explanation):
                 self._add_answer(where, explanation, self._moment())
+        for found in self.audit.findings():
+            if not self._is_reported(found.explanation):
+                self._add_answer(found.where, found.explanation, self._moment())
 
     def _is_reported(self, explanation: Explanation) -> bool:
         """True if the same cause is in an answer already."""
@@ -148,6 +163,7 @@ class Watch(EventLog):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
+        self.audit.before_step(optimizer)
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
@@ -163,6 +179,7 @@ class Watch(EventLog):
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_closure(optimizer))
         super().after_step(optimizer)
+        self.audit.after_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
             for where, explanation in end_of_run.never_cleared(self):
                 self._add_answer(where, explanation, self._moment())

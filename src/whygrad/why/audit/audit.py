@@ -1,0 +1,110 @@
+"""Audit: hears of a run's events, decides which rounds are observed, and collects the findings of its subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from whygrad.why import record
+from whygrad.why.audit import rounds
+from whygrad.why.audit.finding import Finding
+from whygrad.why.audit.module_tree import ModuleTree
+from whygrad.why.audit.observation import Call, ModuleCall, Observation
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects import SUBJECTS
+
+# Optimizers whose parameters are held for the whole run. Of more, the longest unused is judged and let go.
+MAX_OPTIMIZERS = 16
+
+
+class Audit:
+    """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
+
+    def __init__(self, watch: Any, guard: Callable[..., None]) -> None:
+        self.watch = watch
+        # The number of optimizer steps so far, and whether the current round is observed.
+        self.round = 0
+        self.is_observing = False
+        self.optimizers: dict[int, OptimizerRecord] = {}
+        self.modules = ModuleTree()
+        self._guard = guard
+        self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
+        self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
+        self._listeners: dict[str, list[Callable[..., None]]] = {}
+        # True while a subject looks at something: what it does itself is no event.
+        self._is_busy = False
+
+    def start(self) -> None:
+        self._observe(True)
+
+    def stop(self) -> None:
+        self._observe(False)
+        self.modules.stop()
+
+    def _observe(self, on: bool) -> None:
+        self.is_observing = on
+        self._observation.switch(on)
+
+    def tell(self, event: str, *facts: Any) -> None:
+        """Pass an event on to the subjects that have a method of its name."""
+        if self._is_busy:
+            return
+        listeners = self._listeners.get(event)
+        if listeners is None:
+            found = [getattr(subject, event, None) for subject in (self.modules, *self.subjects)]
+            listeners = self._listeners[event] = [method for method in found if method is not None]
+        self._is_busy = True
+        try:
+            for listener in listeners:
+                self._guard(listener, *facts)
+        finally:
+            self._is_busy = False
+
+    def record_of(self, optimizer: Any) -> OptimizerRecord:
+        """The record of an optimizer, which is made when it is first seen."""
+        found = self.optimizers.get(id(optimizer))
+        if found is None or found.optimizer is not optimizer:
+            found = self.optimizers[id(optimizer)] = OptimizerRecord(optimizer)
+            self.tell("optimizer_made", found)
+            if len(self.optimizers) > MAX_OPTIMIZERS:
+                oldest = min(self.optimizers.values(), key=lambda known: known.last_round)
+                self.tell("optimizer_forgotten", oldest)
+                del self.optimizers[id(oldest.optimizer)]
+        return found
+
+    def before_step(self, optimizer: Any) -> None:
+        self.tell("before_step", self.record_of(optimizer))
+
+    def after_step(self, optimizer: Any) -> None:
+        known = self.record_of(optimizer)
+        known.note_step(self.round, record.site())
+        self.tell("after_step", known)
+        self.tell("round_ended", self.round)
+        self.round += 1
+        observe = rounds.is_observed(self.round)
+        if observe != self.is_observing:
+            self._observe(observe)
+
+    def name_of(self, p: Any) -> str:
+        """The dotted name of a parameter in its model."""
+        return self.modules.name_of(p)
+
+    def findings(self) -> Iterator[Finding]:
+        """One finding for each cause: what several parameters share is told once."""
+        together: dict[Any, Finding] = {}
+        for subject in self.subjects:
+            for found in self._collect(subject):
+                explanation = found.explanation
+                first = explanation.causes[0] if explanation.causes else None
+                key = explanation.category, first, explanation.odd
+                known = together.setdefault(key, found)
+                if known is not found:
+                    known.explanation.parameters += [
+                        name for name in explanation.parameters if name not in known.explanation.parameters]
+        yield from together.values()
+
+    def _collect(self, subject: Subject) -> list[Finding]:
+        found: list[Finding] = []
+        self._guard(lambda: found.extend(subject.findings()))
+        return found

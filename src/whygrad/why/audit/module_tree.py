@@ -1,0 +1,79 @@
+"""ModuleTree: which module belongs to which, so that parameters have names wherever their model was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
+from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.module_owners import unregistered
+
+# Outermost modules that are known.
+MAX_ROOTS = 64
+
+
+class ModuleTree:
+    """Knows the outermost modules, from registrations and from calls."""
+
+    def __init__(self) -> None:
+        # Outermost modules, by id. They are held, so that their parameters can be named at the end.
+        self.roots: dict[int, Any] = {}
+        # Ids of modules that belong to another.
+        self._inner: set[int] = set()
+        self._names: dict[int, tuple[Any, str]] = {}
+        self._handles = [register_module_module_registration_hook(self._module_registered),
+                         register_module_parameter_registration_hook(self._parameter_registered)]
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _module_registered(self, module: Any, name: str, child: Any) -> None:
+        if child is not None:
+            self.roots.pop(id(child), None)
+            self._inner.add(id(child))
+        self._add_root(module)
+
+    def _parameter_registered(self, module: Any, name: str, parameter: Any) -> None:
+        self._add_root(module)
+
+    def module_called(self, call: ModuleCall) -> None:
+        if call.depth == 0:
+            self._add_root(call.module)
+
+    def _add_root(self, module: Any) -> None:
+        if id(module) not in self._inner and id(module) not in self.roots:
+            self.roots[id(module)] = module
+            if len(self.roots) > MAX_ROOTS:
+                del self.roots[next(iter(self.roots))]
+
+    def owner(self, p: Any) -> tuple[Any, str] | None:
+        """The outermost module that has this parameter, and the parameter's name in it."""
+        known = self._names.get(id(p))
+        if known is not None and _has(known[0], known[1], p):
+            return known
+        self._names = {}
+        for root in list(self.roots.values()):
+            for name, q in (*root.named_parameters(remove_duplicate=False), *unregistered(root)):
+                self._names.setdefault(id(q), (root, name))
+        return self._names.get(id(p))
+
+    def name_of(self, p: Any) -> str:
+        """The dotted name of a parameter; "" if no module has it."""
+        found = self.owner(p)
+        return "" if found is None else found[1]
+
+    def path_of(self, module: Any) -> str:
+        """The dotted name of a module in the outermost one; its class if it is the outermost."""
+        for root in list(self.roots.values()):
+            for name, inner in root.named_modules():
+                if inner is module:
+                    return name or type(module).__name__
+        return type(module).__name__
+
+
+def _has(root: Any, name: str, p: Any) -> bool:
+    found: Any = root
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is p
