@@ -134,6 +134,8 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             registered.nested.in_a_new_thread(this, _walk, this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
+        if why.watching is not None:
+            why.watching.ended(this)
     except RuntimeError as error:
         errors.without_derivative(error)
         raise

@@ -289,6 +289,7 @@ class Module(StateDictMethods):
         """Switch this module and all below it to training (or evaluation) behaviour."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        why.tell("mode_set", self, mode)
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -305,6 +306,7 @@ class Module(StateDictMethods):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
+        why.tell("zeroed", self)
         for parameter in self.parameters():
             grad: Any = parameter.grad
             if grad is None:

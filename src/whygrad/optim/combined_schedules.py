@@ -9,6 +9,7 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.plateau import ReduceLROnPlateau
 from whygrad.optim.scheduler import LRScheduler, set_option
+from whygrad.why import record as why
 
 
 class _Combined(LRScheduler):
@@ -76,6 +77,7 @@ class SequentialLR(_Combined):
 
     def step(self) -> None:  # type: ignore[override]
         """Go on to the next epoch."""
+        why.tell("scheduler_stepped", self)
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -96,6 +98,7 @@ class ChainedScheduler(_Combined):
 
     def step(self) -> None:  # type: ignore[override]
         """Go on to the next epoch."""
+        why.tell("scheduler_stepped", self)
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._present()

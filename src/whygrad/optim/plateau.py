@@ -7,6 +7,7 @@ from typing import Any
 
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_option, warn
+from whygrad.why import record as why
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -38,9 +39,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
+        why.tell("scheduler_made", self)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Evaluate the metric of this epoch."""
+        why.tell("scheduler_stepped", self)
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_DEPRECATION_WARNING)

@@ -51,7 +51,7 @@ class Listener:
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if spec.name in CLIPPING:
-            return self._clip(args, kwargs, next)
+            return self._clip(spec, args, kwargs, next)
         value = next(args, kwargs)
         if spec.name in READ:
             frame = _caller(READ[spec.name])
@@ -67,12 +67,14 @@ class Listener:
             value._version_counter = DataCounter(args[0]._version_counter, self.watch.data_written)
         return value
 
-    def _clip(self, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+    def _clip(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         parameters = args[0] if args else kwargs.pop("parameters")
         if not isinstance(parameters, (Tensor, list, tuple)):
             parameters = list(parameters)  # a generator, which can be used only once
         self.watch.clipping(parameters)
-        return next((parameters, *args[1:]), kwargs)
+        result = next((parameters, *args[1:]), kwargs)
+        self.watch.clipped(spec.name, parameters, (args[1:] or tuple(kwargs.values()))[0], result)
+        return result
 
     def _copied(self, t: Tensor, how: str) -> None:
         source = known_source(t)

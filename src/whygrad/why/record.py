@@ -19,6 +19,12 @@ Site = tuple[CodeType, int]
 watching: Any = None
 
 
+def tell(event: str, *facts: Any) -> None:
+    """Tell the watch, if there is one, what a module, optimizer, scheduler, scaler or loader does (see audit/README.md)."""
+    if watching is not None:
+        watching.told(event, *facts)
+
+
 def program_site() -> Site:
     frame = program_frame(1)
     return frame.f_code, frame.f_lasti
@@ -133,11 +139,11 @@ def merge(first: Causes, second: Causes) -> Causes:
     more = [cause for cause in second if cause not in first]
     if not more:
         return first
-    if first[-1].kind == "created" and more[0].kind != "created":
-        more = sorted((*first, *more), key=_is_plain_constant)
-        return tuple(more[:MAX_CAUSES])
-    return (*first, *more)[:MAX_CAUSES]
+    if _rank(first[-1]) > _rank(more[0]) or len(first) + len(more) > MAX_CAUSES:
+        return tuple(sorted((*first, *more), key=_rank)[:MAX_CAUSES])
+    return (*first, *more)
 
 
-def _is_plain_constant(cause: Cause) -> bool:
-    return cause.kind == "created"
+def _rank(cause: Cause) -> int:
+    """What is kept if there are too many: cuts, then frozen parameters, which are meant, then plain constants."""
+    return 2 if cause.kind == "created" else int(cause.kind == "frozen")

@@ -19,6 +19,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.audit.audit import Audit
+from whygrad.why.audit.observation import Clip
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
@@ -38,7 +39,7 @@ from whygrad.why.rules.optimizing import (
     useless_closure,
     useless_step,
 )
-from whygrad.why.run_facts import was_reached
+from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
 # MAX_LOOKS: evaluations of a line after its first answer. MAX_CAUSES: causes listed in one answer.
 MAX_LOOKS, MAX_CAUSES = 20, 4
@@ -66,6 +67,8 @@ class Watch(EventLog):
         self._clips: dict[Any, EarlyClip] = {}
         # A loss was multiplied by a GradScaler and its gradients are not unscaled: (number of backward passes before, site).
         self.scaled: tuple[int, Any] | None = None
+        # Tensors that an answer is about.
+        self.explained = WeakTensorSet()
         self.audit = Audit(self, self._guarded_call)
 
     @guarded
@@ -73,8 +76,25 @@ class Watch(EventLog):
         function(*facts)
 
     def told(self, event: str, *facts: Any) -> None:
-        """A module, optimizer, scheduler or loader tells what it does (see audit/README.md)."""
-        self.audit.tell(event, *facts, record.site(2))
+        """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
+        if event == "optimizer_constructed":
+            self.audit.record_of(facts[0])
+        else:
+            self.audit.tell(event, *facts, record.site(2))
+
+    def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
+        super().begin(backward, captures, deposits)
+        self.audit.tell("backward_begun", backward, backward.root())
+
+    def ended(self, backward: Any) -> None:
+        """A backward has run, without an error."""
+        trace = self.trace_of(backward)
+        if trace is not None:
+            self.audit.tell("backward_done", trace)
+
+    def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
+        super().depositing(leaf, backward, g)
+        self.audit.tell("deposited", leaf, backward, g)
 
     @property
     def live(self) -> bool:
@@ -125,6 +145,19 @@ class Watch(EventLog):
         first = explanation.causes[0].line if explanation.causes else None
         return any(known.explanation.category == explanation.category
                    and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
+
+    def reported_categories(self) -> set[str]:
+        return {answer.explanation.category for answer in self.answers}
+
+    def is_useless(self, optimizer: Any) -> bool:
+        """True if it is told of this optimizer that no step of it had an effect."""
+        usage = usage_of(optimizer)
+        return not usage.useful and usage.useless is not None
+
+    def is_read_by_program(self, t: Tensor) -> bool:
+        """True if the program reads each gradient of a leaf: it may apply them itself."""
+        ledger = ledger_of(t)
+        return ledger is not None and ledger.read_count >= ledger.deposit_count > 0
 
     # Events from the program.
 
@@ -212,6 +245,12 @@ class Watch(EventLog):
             self._clips[site] = EarlyClip(_program_location(), self._moment())
         self._clips[site].note_clip(parameters)
 
+    def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
+        """Gradients were clipped. `total` is their norm before, if the function returns it."""
+        listed = [parameters] if isinstance(parameters, Tensor) else parameters
+        norm = None if total is None else float(total)
+        self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))
+
     @guarded
     def scaling(self, scaler: Any, *args: Any) -> None:
         """A GradScaler multiplies a loss by its scale."""
@@ -244,11 +283,13 @@ class Watch(EventLog):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
                 self._add_answer(where, first, moment)
+                self.explained.add(question.t)
         else:
             key = (where.file, where.line, tuple([explanation_of(verdict).category for verdict in found]))
             if self._looks.setdefault(key, 0) < MAX_LOOKS:
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
+                self.explained.add(question.t)
                 last = process_state.last_backward
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)

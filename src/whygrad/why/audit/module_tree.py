@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
@@ -62,6 +63,19 @@ class ModuleTree:
         """The dotted name of a parameter; "" if no module has it."""
         found = self.owner(p)
         return "" if found is None else found[1]
+
+    def modules_around(self, p: Any) -> Iterator[Any]:
+        """The modules that have this parameter, the outermost first."""
+        found = self.owner(p)
+        if found is None:
+            return
+        module, (*parts, _) = found[0], found[1].split(".")
+        yield module
+        for part in parts:
+            module = module._modules.get(part)
+            if module is None:
+                return  # in a plain list or attribute
+            yield module
 
     def path_of(self, module: Any) -> str:
         """The dotted name of a module in the outermost one; its class if it is the outermost."""

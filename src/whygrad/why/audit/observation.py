@@ -38,6 +38,16 @@ class ModuleCall(NamedTuple):
     site: Site
 
 
+class Clip(NamedTuple):
+    """Gradients were clipped. `norm` is the total before, for clip_grad_norm_."""
+
+    function: str
+    parameters: list[Any]
+    limit: float
+    norm: float | None
+    site: Site
+
+
 class Observation:
     """Stands at the function door and hooks into all modules, while it is on."""
 

@@ -1,4 +1,4 @@
-"""Parameters: do those of an optimizer get gradients, and do they move? Is any that gets a gradient in no optimizer?"""
+"""Parameters: do those of an optimizer get gradients? Is any that gets a gradient in no optimizer?"""
 
 from __future__ import annotations
 
@@ -7,34 +7,46 @@ from typing import Any
 
 from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
-from whygrad.why.audit.finding import Finding, count_of, finding, listed
+from whygrad.why.audit.finding import Finding, count_of, listed
+from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.explain import verdicts_on
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.module_owners import Owner
 from whygrad.why.question import Question
+from whygrad.why.record import Site
 from whygrad.why.rules import Verdict, first_confirmed
+from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
 from whygrad.why.rules.vanished import zero
 from whygrad.why.run_facts import ledger_of, was_reached
 
 # Steps of an optimizer after which a parameter without a gradient is examined, while the graph is still there.
 EXAMINED_AFTER = 3
-# Fewer steps say nothing.
-MIN_STEPS = 2
+# Fewer steps of an optimizer say nothing; that nobody uses a parameter needs more (an expert may wait for its turn).
+MIN_STEPS, MIN_STEPS_UNUSED = 2, 5
+# What the replacement of a parameter looks like to the one that the optimizer still holds.
+LEFT_BEHIND = {"unused-in-loss", "parameter-rewrapped", "leaf-replaced"}
 
 
 class Parameters(Subject):
     checks = {
         "no-gradient": "every parameter that an optimizer holds gets a gradient",
-        "zero-gradient": "the gradients are not always exactly zero",
+        "zero-gradient": "no parameter gets gradients of zeros only",
         "not-held": "every parameter that gets gradients is held by an optimizer",
     }
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        # Parameters without a gradient, or with zeros only: what the rules said when they were examined.
+        # Parameters without a gradient, or with zeros only, by id: what the rules said when they were examined.
         self._unreached: dict[int, tuple[Any, list[Verdict]]] = {}
         self._zero: dict[int, tuple[Any, Verdict | None]] = {}
+        # Where modules were last called, by id.
+        self._called: dict[int, tuple[Any, Site]] = {}
+
+    def module_called(self, call: ModuleCall) -> None:
+        self._called[id(call.module)] = call.module, call.site
 
     def after_step(self, record: OptimizerRecord) -> None:
         if record.steps == EXAMINED_AFTER:
@@ -56,80 +68,96 @@ class Parameters(Subject):
         return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
-        for record in self.audit.optimizers.values():
-            if record.steps >= MIN_STEPS:
-                self._examine(record)
-                yield from self._without_gradient(record)
-                yield from self._always_zero(record)
-        yield from self._not_held()
+        records = [record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS]
+        explained = {id(p) for p in self.audit.watch.explained}
+        left_behind: set[int] = set()
+        for record in records:
+            not_held = self._not_held(record)
+            if not_held is not None:
+                yield not_held
+            if not_held is not None or "not-in-optimizer" in self.audit.watch.reported_categories():
+                left_behind.add(id(record))
+        for record in records:
+            if not any(map(was_reached, record.parameters)) and self.audit.watch.is_useless(record.optimizer):
+                continue  # that no step had an effect is told already
+            self._examine(record)
+            for p in record.parameters:
+                if id(p) in explained or not p.requires_grad:
+                    continue
+                if not was_reached(p):
+                    yield from self._without_gradient(record, p, id(record) in left_behind)
+                elif id(p) in self._zero:
+                    yield from self._always_zero(record, p)
 
-    def _without_gradient(self, record: OptimizerRecord) -> Iterator[Finding]:
-        for p, found in self._unreached.values():
-            if was_reached(p) or not p.requires_grad or not any(p is q for q in record.parameters):
-                continue
-            explanation = first_confirmed(found) or first_confirmed(verdicts_on(Question(p)))
-            if explanation is None or explanation.category in ("ok", "no-backward"):
-                continue
-            yield self._finding("no-gradient", explanation, p, record, "never gets a gradient")
+    def _without_gradient(self, record: OptimizerRecord, p: Any, was_replaced: bool) -> Iterator[Finding]:
+        explanation = first_confirmed(self._unreached[id(p)][1]) or first_confirmed(verdicts_on(Question(p)))
+        if explanation is None or explanation.category in ("ok", "no-backward"):
+            return
+        if was_replaced and explanation.category in LEFT_BEHIND and not self.audit.name_of(p):
+            return
+        if explanation.category == "unused-in-loss":
+            if record.steps < MIN_STEPS_UNUSED:
+                return
+            self._say_where_it_is(explanation, p)
+        yield self._finding("no-gradient", explanation, p, record, "never gets a gradient")
 
-    def _always_zero(self, record: OptimizerRecord) -> Iterator[Finding]:
-        for p, verdict in self._zero.values():
-            ledger = ledger_of(p)
-            if ledger is None or ledger.last_nonzero or not any(p is q for q in record.parameters):
-                continue
-            explanation = first_confirmed([verdict]) if verdict is not None else None
-            if explanation is not None and explanation.category != "ok" and not explanation.harmless:
-                yield self._finding("zero-gradient", explanation, p, record, "gets gradients of zeros only")
+    def _say_where_it_is(self, explanation: Explanation, p: Any) -> None:
+        """Name the line that made an unused parameter, and the call of its module whose result nobody uses."""
+        part = self._unused_part(p)
+        called = self._called.get(id(part))
+        made = [cause.site for cause in p._cause]
+        explanation.causes = locate_all(*([] if called is None else [called[1]]), *made) + explanation.causes
+        if called is not None:
+            path = self.audit.modules.path_of(part)
+            explanation.text += f" `{path}` is called {at(called[1])}, but the loss does not depend on what it returns."
+        elif part is not None:
+            explanation.text += f" `{self.audit.modules.path_of(part)}` is never called."
+
+    def _unused_part(self, p: Any) -> Any:
+        """The largest part of the model that has this parameter and none that a gradient reaches."""
+        return next((module for module in self.audit.modules.modules_around(p) if not any(map(was_reached, module.parameters()))), None)
+
+    def _always_zero(self, record: OptimizerRecord, p: Any) -> Iterator[Finding]:
+        verdict, ledger = self._zero[id(p)][1], ledger_of(p)
+        if ledger is None or ledger.last_nonzero or verdict is None:
+            return
+        explanation = first_confirmed([verdict])
+        if explanation is not None and explanation.category != "ok" and not explanation.harmless:
+            yield self._finding("zero-gradient", explanation, p, record, "gets gradients of zeros only")
 
     def _finding(self, check: str, explanation: Explanation, p: Any, record: OptimizerRecord, what: str) -> Finding:
-        name = self.audit.name_of(p)
         explanation.headline = f"a parameter that the optimizer holds {what}"
         explanation.symptom = "no-update"
-        explanation.parameters = [name or f"a parameter of shape {tuple(p.shape)}"]
-        return Finding(check, locate_or_none(record.stepped_at), explanation)
+        explanation.parameters = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}"]
+        return Finding(check, locate(record.stepped_at), explanation)
 
-    def _not_held(self) -> Iterator[Finding]:
-        """Parameters of a model that get gradients, while an optimizer trains others of the same model."""
-        trained = [record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS]
-        if not trained:
-            return
-        held = {id(p) for record in self.audit.optimizers.values() for p in record.parameters}
-        by_root: dict[int, list[tuple[Any, str]]] = {}
-        for p in self.audit.watch.reached:
-            if id(p) in held or not isinstance(p, Parameter) or not p.requires_grad:
-                continue
-            owner = self.audit.modules.owner(p)
+    def _not_held(self, record: OptimizerRecord) -> Finding | None:
+        """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
+        watch, modules = self.audit.watch, self.audit.modules
+        held = {id(p) for known in self.audit.optimizers.values() for p in known.parameters}
+        orphans = []
+        for p in watch.reached:
             ledger = ledger_of(p)
-            if owner is None or ledger is None or ledger.deposit_count < MIN_STEPS or not ledger.last_nonzero:
-                continue
-            if ledger.held or not self.audit.watch.is_unchanged(p):
-                continue
-            by_root.setdefault(id(owner[0]), []).append((p, owner[1]))
-        for orphans in by_root.values():
-            root = self.audit.modules.owner(orphans[0][0])[0]
+            if (isinstance(p, Parameter) and p.requires_grad and id(p) not in held and ledger is not None and not ledger.held
+                    and ledger.deposit_count >= MIN_STEPS and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
+                orphans.append(p)
+        if not orphans:
+            return None
+        ours = {id(p) for p in record.parameters}
+        left_behind = not all(map(was_reached, record.parameters))
+        for root in list(modules.roots.values()):
+            hidden = unregistered_of(root)
             own = {id(p) for p in root.parameters()}
-            record = next((r for r in trained if any(id(p) in own for p in r.parameters)), None)
-            if record is None:
-                continue  # a model of its own, which nobody trains: a critic, a judge, a frozen backbone in train mode
-            names = [name for _, name in orphans]
-            is_registered = all(id(p) in own for p, _ in orphans)
-            why = (f"{at(record.made_at)} was given other parameters of this model only" if is_registered else
-                   "they are in a plain list, dict or attribute, where parameters() does not find them")
-            yield finding(
-                "not-held", "not-in-optimizer", "parameters get gradients, but no optimizer updates them",
-                f"{count_of(len(names), 'parameter')} ({listed(names)}) of {type(root).__name__} got a gradient in every backward, "
-                f"but no optimizer holds them: {why}. They keep the values they were made with.",
-                "give the optimizer all of model.parameters(), after the model is complete." if is_registered else
-                "use nn.ModuleList, nn.ModuleDict or nn.Parameter, so that parameters() finds them.",
-                at=record.stepped_at, causes=(*_made_at(root, orphans, is_registered), record.made_at), parameters=names)
-
-
-def _made_at(root: Any, orphans: list[tuple[Any, str]], is_registered: bool) -> list[Any]:
-    """The lines that made parameters which are not registered."""
-    return [] if is_registered else [cause.site for p, _ in orphans[:2] for cause in p._cause]
-
-
-def locate_or_none(site: Any) -> Any:
-    from whygrad.why.locations import locate
-
-    return locate(site)
+            found = [p for p in orphans if id(p) in hidden or (id(p) in own and left_behind)]
+            if not found or not own & ours:
+                continue
+            path = hidden.get(id(found[0]), "")
+            owner = Owner("model", root, f"model.{path}", False) if path else None
+            names = [hidden.get(id(p)) or self.audit.name_of(p) for p in found]
+            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(names))
+            explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
+            if not path:
+                explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
+            explanation.parameters = names
+            return Finding("not-held", locate(record.stepped_at), explanation)
+        return None
