@@ -19,6 +19,7 @@ from whygrad.core.door import entered
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
 from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
+from whygrad.why import record as why
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -47,6 +48,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
                 retain_grad(t)
         captures = dict.fromkeys(_targets(given))
     if roots:
+        why.tell("differentiated", roots_of, keep)
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
 
 

@@ -86,6 +86,11 @@ class Watch(EventLog):
         super().begin(backward, captures, deposits)
         self.audit.tell("backward_begun", backward, backward.root())
 
+    def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
+        super().ran(backward, node, g, edges, grads)
+        if self.audit.is_observing:
+            self.audit.tell("node_ran", node, g, grads)
+
     def ended(self, backward: Any) -> None:
         """A backward has run, without an error."""
         trace = self.trace_of(backward)
@@ -196,7 +201,7 @@ class Watch(EventLog):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
-        self.audit.before_step(optimizer)
+        self.audit.begin_step(optimizer)
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
@@ -212,7 +217,7 @@ class Watch(EventLog):
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_closure(optimizer))
         super().after_step(optimizer)
-        self.audit.after_step(optimizer)
+        self.audit.end_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
             for where, explanation in end_of_run.never_cleared(self):
                 self._add_answer(where, explanation, self._moment())

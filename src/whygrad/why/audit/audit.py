@@ -8,14 +8,20 @@ from typing import Any
 from whygrad.why import record
 from whygrad.why.audit import rounds
 from whygrad.why.audit.finding import Finding
+from whygrad.why.audit.loss_record import LossRecord
 from whygrad.why.audit.module_tree import ModuleTree
 from whygrad.why.audit.observation import Call, ModuleCall, Observation
 from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
 
 # Optimizers whose parameters are held for the whole run. Of more, the longest unused is judged and let go.
 MAX_OPTIMIZERS = 16
+# Lines that call backward() whose losses are kept.
+MAX_LOSSES = 64
 
 
 class Audit:
@@ -27,6 +33,8 @@ class Audit:
         self.round = 0
         self.is_observing = False
         self.optimizers: dict[int, OptimizerRecord] = {}
+        self.losses: dict[Site, LossRecord] = {}
+        self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
         self._guard = guard
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
@@ -52,7 +60,7 @@ class Audit:
             return
         listeners = self._listeners.get(event)
         if listeners is None:
-            found = [getattr(subject, event, None) for subject in (self.modules, *self.subjects)]
+            found = [getattr(subject, event, None) for subject in (self, self.modules, *self.subjects)]
             listeners = self._listeners[event] = [method for method in found if method is not None]
         self._is_busy = True
         try:
@@ -73,10 +81,27 @@ class Audit:
                 del self.optimizers[id(oldest.optimizer)]
         return found
 
-    def before_step(self, optimizer: Any) -> None:
+    def differentiated(self, tensors: tuple[Any, ...], keep: bool, site: Site) -> None:
+        """backward() of these tensors begins."""
+        known = self.losses.get(site)
+        if known is None:
+            known = self.losses[site] = LossRecord(site)
+            drop_oldest(self.losses, MAX_LOSSES)
+        known.note(self.round, tensors, keep)
+
+    def scheduler_made(self, scheduler: Any, site: Site) -> None:
+        self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
+        drop_oldest(self.schedulers, MAX_OPTIMIZERS)
+
+    def scheduler_stepped(self, scheduler: Any, site: Site) -> None:
+        known = self.schedulers.get(id(scheduler))
+        if known is not None:
+            known.note_step(self.round, site)
+
+    def begin_step(self, optimizer: Any) -> None:
         self.tell("before_step", self.record_of(optimizer))
 
-    def after_step(self, optimizer: Any) -> None:
+    def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
         known.note_step(self.round, record.site())
         self.tell("after_step", known)

@@ -27,6 +27,7 @@ from whygrad.why.gradient_flow import (
     find_transition,
     gradient_state,
     gradient_values,
+    is_pass_through,
     op_phrase,
     row_name,
     rows_with,
@@ -90,7 +91,8 @@ def _why_zero(q: Question) -> Explanation | None:
                                  "perfect prediction)")
     if row_name(node) in FLAT:
         return _flat(node, steps, "this gradient is exactly zero", "zero")
-    return _factor(transition)
+    dead = _dead_factor(transition, steps)
+    return _factor(transition) if dead is None else _flat(dead, steps, "this gradient is exactly zero", "zero")
 
 
 def rounding_only(q: Question) -> Explanation | None:
@@ -251,12 +253,39 @@ def _zero_factor_before(q: Question) -> Transition | None:
     return None
 
 
+def _origin_of_argument(node: Node, position: int) -> Any:
+    """The node or leaf that an argument comes from, before casts and views of it; None for a constant."""
+    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
+    while isinstance(edge, Node) and is_pass_through(edge):
+        edge = row_node(edge.edges[0])[0]
+    return edge
+
+
+def _written_at(leaf: Tensor) -> Site | None:
+    """The site that wrote a leaf's values, if any did. If its first gradient was zero already, no later write is to blame."""
+    ledger = ledger_of(leaf)
+    if ledger is not None and ledger.first_state != "fine":
+        return ledger.written_at
+    counter = leaf._version_counter
+    return counter[1] if len(counter) > 1 else None
+
+
+def _dead_factor(transition: Transition, steps: list[BackwardStep]) -> Node | None:
+    """The rectifier whose zeros are the other factor of a product, if the whole gradient is lost in it as well."""
+    node, position = transition
+    if row_name(node) not in PRODUCTS:
+        return None
+    stopped = {step.node: step.stopped_share for step in steps}
+    others = [_origin_of_argument(node, i) for i in range(len(node.edges)) if i != position]
+    return next((other for other in others if isinstance(other, Node) and row_name(other) in RECTIFIED | BOUNDED
+                 and stopped.get(other) == 1.0), None)
+
+
 def _site_of_input(node: Node, position: int) -> Site | None:
     """The site of an argument's last in-place write or creation, if it is a leaf or a constant."""
-    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
+    edge = _origin_of_argument(node, position)
     if isinstance(edge, Tensor):
-        counter = edge._version_counter
-        return counter[1] if len(counter) > 1 else edge._cause[0].site if edge._cause else None
+        return _written_at(edge) or (edge._cause[0].site if edge._cause else None)
     causes = node.cuts[position] if edge is None and node.cuts is not None and position < len(node.cuts) else ()
     return causes[0].site if causes else None
 
@@ -329,10 +358,8 @@ def _bias_site(node: Node) -> Site | None:
     before = row_node(node.edges[0])[0] if node.edges else None
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
-        if isinstance(end, Tensor) and len(end._version_counter) > 1:
-            ledger = ledger_of(end)
-            # If its first gradient was zero already, no later step is to blame but what was written before it.
-            site: Site | None = end._version_counter[1] if ledger is None or ledger.first_state == "fine" else ledger.written_at
+        if isinstance(end, Tensor):
+            site = _written_at(end)
             if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialization
                 return site
     return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.gradient_scale import GradientScale
+from whygrad.why.audit.subjects.numbers import Numbers
 from whygrad.why.audit.subjects.parameters import Parameters
 
-SUBJECTS: tuple[type[Subject], ...] = (Parameters,)
+SUBJECTS: tuple[type[Subject], ...] = (Numbers, Parameters, GradientScale)

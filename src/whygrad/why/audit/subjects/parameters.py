@@ -18,6 +18,7 @@ from whygrad.why.module_owners import Owner
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Verdict, first_confirmed
+from whygrad.why.rules.altered import hook_modified
 from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
 from whygrad.why.rules.vanished import zero
 from whygrad.why.run_facts import ledger_of, was_reached
@@ -28,6 +29,10 @@ EXAMINED_AFTER = 3
 MIN_STEPS, MIN_STEPS_UNUSED = 2, 5
 # What the replacement of a parameter looks like to the one that the optimizer still holds.
 LEFT_BEHIND = {"unused-in-loss", "parameter-rewrapped", "leaf-replaced"}
+
+
+def _why_zero(q: Question) -> Verdict | None:
+    return hook_modified(q) or zero(q)
 
 
 class Parameters(Subject):
@@ -62,7 +67,7 @@ class Parameters(Subject):
             if not was_reached(p):
                 self._unreached[id(p)] = p, verdicts_on(Question(p))
             elif (ledger := ledger_of(p)) is not None and not ledger.last_nonzero:
-                self._zero[id(p)] = p, zero(Question(p))
+                self._zero[id(p)] = p, _why_zero(Question(p))
 
     def was_seen(self, check: str) -> bool:
         return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
