@@ -90,6 +90,8 @@ class EventLog:
         self._copies_at: dict[Any, int] = {}
         # Writes through `.data` by id of the version counter: (counter, sequence number, site).
         self._data_writes: dict[int, tuple[Any, int, Site]] = {}
+        # Ids of the version counters of tensors that were written through `.data` since the last step.
+        self._written_since_step: set[int] = set()
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
@@ -224,6 +226,7 @@ class EventLog:
     @guarded
     def data_written(self, counter: Any) -> None:
         self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site())
+        self._written_since_step.add(id(counter))
         drop_oldest(self._data_writes, MAX_KEPT)
 
     @guarded
@@ -266,6 +269,17 @@ class EventLog:
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)
+
+    def was_data_written(self, p: Tensor) -> bool:
+        """True if the leaf was written through `.data` since the last step."""
+        return id(p._version_counter) in self._written_since_step
+
+    def data_write_site(self, p: Tensor) -> Site | None:
+        written = self._data_writes.get(id(p._version_counter))
+        return written[2] if written is not None and self.was_data_written(p) else None
+
+    def forget_data_writes(self) -> None:
+        self._written_since_step.clear()
 
     def is_unchanged(self, p: Tensor) -> bool:
         """True if the leaf was not written since the first backward reached it."""

@@ -1,0 +1,106 @@
+"""Optimizers: does their state (momentum, averages, step counts) accumulate, or is it lost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
+
+# Optimizers of one line from which on they are made again and again; and the steps that one of them may have made.
+MIN_LIVES, MAX_STEPS_OF_LIFE = 3, 200
+MAX_SITES = 64
+
+
+class Lives:
+    """The optimizers that one line made."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.shapes: tuple[Any, ...] = ()
+        self.parameters: set[int] = set()
+        self.same_parameters = 0
+        self.steps: list[int] = []
+        self.last: OptimizerRecord | None = None
+
+
+class Optimizers(Subject):
+    checks = {"state": "momentum and averages of the optimizers accumulate"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self._lives: dict[Site, Lives] = {}
+        # By id of a record: the entries of its state and the step count after its last step.
+        self._state: dict[int, tuple[int, float]] = {}
+        self._lost: dict[int, list[tuple[int, Site | None]]] = {}
+        self._loaded: dict[int, Site] = {}
+
+    def optimizer_made(self, record: OptimizerRecord) -> None:
+        if record.made_at is None:
+            return
+        lives = self._lives.setdefault(record.made_at, Lives())
+        drop_oldest(self._lives, MAX_SITES)
+        lives.count += 1
+        held = {id(p) for p in record.parameters}
+        lives.same_parameters += held == lives.parameters
+        lives.parameters = held
+        if lives.last is not None and lives.last.steps:
+            lives.steps.append(lives.last.steps)
+            del lives.steps[:-100]
+        lives.last = record
+
+    def state_loaded(self, owner: Any, site: Site) -> None:
+        self._loaded[id(owner)] = site
+
+    def before_step(self, record: OptimizerRecord) -> None:
+        before = self._state.get(id(record))
+        if before is not None:
+            entries, count = _extent(record.optimizer)
+            if before[0] and (entries < before[0] or count < before[1]):
+                self._lost.setdefault(id(record), []).append((self.audit.round, self._loaded.get(id(record.optimizer))))
+                del self._lost[id(record)][:-100]
+
+    def after_step(self, record: OptimizerRecord) -> None:
+        self._state[id(record)] = _extent(record.optimizer)
+
+    def was_seen(self, check: str) -> bool:
+        return any(entries for entries, _ in self._state.values())
+
+    def findings(self) -> Iterator[Finding]:
+        for site, lives in self._lives.items():
+            steps = [*lives.steps, lives.last.steps] if lives.last is not None and lives.last.steps else lives.steps
+            if lives.count < MIN_LIVES or lives.same_parameters < MIN_LIVES - 1 or len(steps) < MIN_LIVES or lives.last is None:
+                continue
+            typical = sorted(steps)[len(steps) // 2]
+            if typical > MAX_STEPS_OF_LIFE or not _extent(lives.last.optimizer)[0]:
+                continue
+            yield finding(
+                "state", "optimizer-recreated", "the optimizer is made anew again and again",
+                f"{lives.last.kind} was made {count_of(lives.count, 'time')} {at(site)} for the same parameters, and made "
+                f"{count_of(typical, 'step')} each time (typically): its momentum and averages start from nothing again and never accumulate.",
+                "make the optimizer once, before the loop.", at=site, causes=(site,), symptom="wrong-value")
+        for record in self.audit.optimizers.values():
+            lost = self._lost.get(id(record), [])
+            if len(lost) >= 2:
+                where = next((site for _, site in reversed(lost) if site is not None), None)
+                yield finding(
+                    "state", "optimizer-state-lost", "the optimizer loses its state",
+                    f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step counts) was reset "
+                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)")
+                    + ": it never accumulates.",
+                    "keep the state: load the state_dict that was saved last, once, and do not clear optimizer.state.",
+                    at=where or record.stepped_at, causes=(where, record.made_at), symptom="wrong-value")
+
+
+def _extent(optimizer: Any) -> tuple[int, float]:
+    """The number of tensors in an optimizer's state, and the step count it has for the first parameter."""
+    state = vars(optimizer).get("state", {})
+    entries = sum(len(values) for values in state.values())
+    first = next(iter(state.values()), {})
+    count = first.get("step", 0)
+    return entries, float(getattr(count, "_array", count))
