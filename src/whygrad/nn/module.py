@@ -65,6 +65,7 @@ class Module(StateDictMethods):
         # `__setattr__` would need these registries.
         self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES}, training=True, _parameters={},
                              _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None, _modules={})
+        why.tell("module_made", self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 

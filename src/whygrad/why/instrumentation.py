@@ -16,6 +16,7 @@ from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.optim import optimizer
 from whygrad.why import record
+from whygrad.why.audit.observation import Call
 from whygrad.why.run_facts import DataCounter, ValueCopy, behind
 
 Undo = Callable[[], None]
@@ -26,7 +27,18 @@ READ = {f"Tensor.{name}.__get__": name for name in ("grad", "requires_grad", "gr
 COPYING = {"Tensor.item": ".item()", "Tensor.tolist": ".tolist()", "Tensor.numpy": ".numpy()", "Tensor.__float__": "float()",
            "Tensor.__int__": "int()", "Tensor.__array__": "a NumPy array"}
 CLIPPING = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"})
+# What compares a prediction with a target, and what the audit hears of in every round beside it.
+LOSSES = frozenset({f"torch.nn.functional.{name}" for name in (
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss",
+    "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "multilabel_soft_margin_loss",
+    "multi_margin_loss", "soft_margin_loss", "cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "ctc_loss")})
+DROPOUTS = frozenset({"torch.nn.functional.dropout", "torch.nn.functional.dropout2d", "torch.nn.functional.alpha_dropout"})
+PREDICTING = frozenset({"Tensor.argmax", "torch.argmax"})
 DATA = frozenset({"Tensor.data.__get__", "Tensor.data.__set__"})
+
+
+EVENTS = {**dict.fromkeys(LOSSES, "loss_called"), **dict.fromkeys(DROPOUTS, "dropout_called"),
+          **dict.fromkeys(PREDICTING, "argmax_called")}
 
 
 def instrument(watch: Any) -> list[Undo]:
@@ -47,13 +59,15 @@ class Listener:
         self.watch = watch
 
     def wants(self, spec: Spec) -> bool:
-        return spec.name in READ or spec.name in COPYING or spec.name in CLIPPING or spec.name in DATA
+        return any(spec.name in names for names in (READ, COPYING, CLIPPING, DATA, EVENTS))
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if spec.name in CLIPPING:
             return self._clip(spec, args, kwargs, next)
         value = next(args, kwargs)
-        if spec.name in READ:
+        if spec.name in EVENTS:
+            self.watch.audit.tell(EVENTS[spec.name], Call(spec.name, args, kwargs, value, record.site()))
+        elif spec.name in READ:
             frame = _caller(READ[spec.name])
             if not is_internal(frame):
                 self.watch.read(args[0], READ[spec.name], value, frame)

@@ -11,7 +11,7 @@ import weakref
 from types import CodeType
 from typing import Any
 
-from whygrad.base.frames import program_frame, user_frame
+from whygrad.base.frames import is_internal, program_frame, user_frame
 
 Site = tuple[CodeType, int]
 
@@ -34,6 +34,16 @@ def site(depth: int = 1) -> Site:
     """Where the user is. So many frames are known to be of this package."""
     frame = user_frame(depth)
     return frame.f_code, frame.f_lasti
+
+
+def callers(limit: int = 2) -> tuple[Site, ...]:
+    """Where the user's function was called from, and so on outwards."""
+    frame, found = program_frame(1).f_back, []
+    while frame is not None and len(found) < limit:
+        if not is_internal(frame):
+            found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
 
 
 # Nodes visited in search of the leaves behind a cut. A watch sets the limit higher than the default.

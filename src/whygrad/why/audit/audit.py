@@ -12,6 +12,7 @@ from whygrad.why.audit.loss_record import LossRecord
 from whygrad.why.audit.module_tree import ModuleTree
 from whygrad.why.audit.observation import Call, ModuleCall, Observation
 from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.provenance import Provenance
 from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
@@ -36,6 +37,7 @@ class Audit:
         self.losses: dict[Site, LossRecord] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
+        self.provenance = Provenance(self)
         self._guard = guard
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
@@ -60,7 +62,7 @@ class Audit:
             return
         listeners = self._listeners.get(event)
         if listeners is None:
-            found = [getattr(subject, event, None) for subject in (self, self.modules, *self.subjects)]
+            found = [getattr(subject, event, None) for subject in (self, self.modules, self.provenance, *self.subjects)]
             listeners = self._listeners[event] = [method for method in found if method is not None]
         self._is_busy = True
         try:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.module_owners import unregistered
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
 
 # Outermost modules that are known.
 MAX_ROOTS = 64
+MAX_MODULES = 20_000
 
 
 class ModuleTree:
@@ -22,6 +26,9 @@ class ModuleTree:
         # Ids of modules that belong to another.
         self._inner: set[int] = set()
         self._names: dict[int, tuple[Any, str]] = {}
+        # The line that made each module, by id; and the loss module that each line last called.
+        self._made: dict[int, tuple[weakref.ref[Any], Site]] = {}
+        self._losses: dict[Site, Any] = {}
         self._handles = [register_module_module_registration_hook(self._module_registered),
                          register_module_parameter_registration_hook(self._parameter_registered)]
 
@@ -38,7 +45,18 @@ class ModuleTree:
     def _parameter_registered(self, module: Any, name: str, parameter: Any) -> None:
         self._add_root(module)
 
+    def module_made(self, module: Any, site: Site) -> None:
+        self._made[id(module)] = weakref.ref(module), site
+        drop_oldest(self._made, MAX_MODULES)
+
+    def made_at(self, module: Any) -> Site | None:
+        """The line that made a module."""
+        known = self._made.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
     def module_called(self, call: ModuleCall) -> None:
+        if type(call.module).__name__.endswith("Loss"):
+            self._losses[call.site] = call.module
         if call.depth == 0:
             self._add_root(call.module)
 
@@ -76,6 +94,11 @@ class ModuleTree:
             if module is None:
                 return  # in a plain list or attribute
             yield module
+
+    def made_at_of_loss(self, site: Site) -> list[Site]:
+        """The line that made the loss module which was called at a site."""
+        made = self.made_at(self._losses.get(site))
+        return [] if made is None else [made]
 
     def path_of(self, module: Any) -> str:
         """The dotted name of a module in the outermost one; its class if it is the outermost."""

@@ -139,7 +139,7 @@ class Movement(Subject):
             "had learned is lost.",
             "do this once before the loop, or copy in the other direction (from the trained weights into the copy).",
             at=site, causes=(site, record.made_at), parameters=names,
-            odd=back and len({back_to for _, back_to, _ in m.set_back}) > 1 and len(rounds) < 0.3 * record.steps)
+            odd=bool(back) and len({back_to for _, back_to, _ in m.set_back}) > 1 and len(rounds) < 0.3 * record.steps)
 
     def _frozen(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         moved = [m for m in moves if m.frozen_moves >= 2 and not m.p.requires_grad]
