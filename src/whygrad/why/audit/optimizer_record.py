@@ -18,6 +18,7 @@ class OptimizerRecord:
         self.steps = 0
         self.first_round = -1
         self.last_round = -1
+        self._held: tuple[int, set[int]] = (0, set())
 
     @property
     def kind(self) -> str:
@@ -30,6 +31,15 @@ class OptimizerRecord:
     @property
     def parameters(self) -> list[Any]:
         return optimizer_parameters(self.optimizer)
+
+    @property
+    def held_ids(self) -> set[int]:
+        """The ids of its parameters. They are collected again when groups are added."""
+        groups = self.groups
+        count = sum(len(group["params"]) for group in groups)
+        if count != self._held[0]:
+            self._held = count, {id(p) for p in self.parameters}
+        return self._held[1]
 
     def note_step(self, number: int, site: Site) -> None:
         self.steps += 1

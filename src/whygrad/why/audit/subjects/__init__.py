@@ -6,6 +6,8 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
 from whygrad.why.audit.subjects.inputs import Inputs
+from whygrad.why.audit.subjects.loss_inputs import LossInputs
+from whygrad.why.audit.subjects.modes import Modes
 from whygrad.why.audit.subjects.movement import Movement
 from whygrad.why.audit.subjects.numbers import Numbers
 from whygrad.why.audit.subjects.optimizers import Optimizers
@@ -14,4 +16,4 @@ from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.targets import Targets
 
 SUBJECTS: tuple[type[Subject], ...] = (Numbers, Parameters, GradientScale, Movement, Optimizers, Rates, Clipping, Inputs,
-                                       Targets)
+                                       Targets, LossInputs, Modes)
