@@ -29,6 +29,7 @@ class ModuleTree:
         # The line that made each module, by id; and the loss module that each line last called.
         self._made: dict[int, tuple[weakref.ref[Any], Site]] = {}
         self._losses: dict[Site, Any] = {}
+        self._called: dict[Site, dict[int, Any]] = {}
         self._handles = [register_module_module_registration_hook(self._module_registered),
                          register_module_parameter_registration_hook(self._parameter_registered)]
 
@@ -55,6 +56,8 @@ class ModuleTree:
         return known[1] if known is not None and known[0]() is module else None
 
     def module_called(self, call: ModuleCall) -> None:
+        self._called.setdefault(call.site, {})[id(call.module)] = call.module
+        drop_oldest(self._called, MAX_ROOTS)
         if type(call.module).__name__.endswith("Loss"):
             self._losses[call.site] = call.module
         if call.depth == 0:
@@ -99,6 +102,11 @@ class ModuleTree:
         """The line that made the loss module which was called at a site."""
         made = self.made_at(self._losses.get(site))
         return [] if made is None else [made]
+
+    def made_at_called(self, site: Site, kind: str) -> list[Site]:
+        """The lines that made the modules of a kind that were called at a site."""
+        modules = self._called.get(site, {}).values()
+        return [made for module in modules if kind in type(module).__name__ and (made := self.made_at(module)) is not None]
 
     def path_of(self, module: Any) -> str:
         """The dotted name of a module in the outermost one; its class if it is the outermost."""

@@ -6,6 +6,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
 from whygrad.why.audit.subjects.inputs import Inputs
+from whygrad.why.audit.subjects.layers import Layers
 from whygrad.why.audit.subjects.loss_inputs import LossInputs
 from whygrad.why.audit.subjects.modes import Modes
 from whygrad.why.audit.subjects.movement import Movement
@@ -13,7 +14,8 @@ from whygrad.why.audit.subjects.numbers import Numbers
 from whygrad.why.audit.subjects.optimizers import Optimizers
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
+from whygrad.why.audit.subjects.structure import Structure
 from whygrad.why.audit.subjects.targets import Targets
 
 SUBJECTS: tuple[type[Subject], ...] = (Numbers, Parameters, GradientScale, Movement, Optimizers, Rates, Clipping, Inputs,
-                                       Targets, LossInputs, Modes)
+                                       Targets, LossInputs, Modes, Layers, Structure)
