@@ -80,6 +80,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         results = _under_transforms(roots_of, _root_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
     else:
         results = _gradients(roots_of, _root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
+    why.tell("graded", roots_of, results, create_graph)
     if materialize_grads:
         results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)

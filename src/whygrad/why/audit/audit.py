@@ -25,6 +25,31 @@ MAX_OPTIMIZERS = 16
 MAX_LOSSES = 64
 
 
+# Categories of findings that follow from another one: only the cause is told.
+CONSEQUENCES: dict[str, set[str]] = {
+    "input-degenerate": {"zero-factor", "output-constant", "data-constant"},
+    "dropout-all": {"zero-factor", "zero-local-derivative", "output-constant"},
+    "masked-all": {"vanishing-gradient", "zero-factor", "output-constant"},
+    "saturated": {"vanishing-gradient", "output-constant"},
+    "zero-local-derivative": {"output-constant", "saturated", "loss-constant"},
+    "output-constant": {"zero-factor"},
+    "init-symmetric": {"zero-factor", "output-constant"},
+    "batchnorm-single": {"output-constant"},
+    "wrong-loss-input": {"diverged"},
+    "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "clip-misplaced", "accumulation-undivided"},
+    "learning-rate-zero": {"update-too-small"},
+    "scheduler-per-batch": {"update-too-small", "learning-rate-zero"},
+    "loss-scaled-twice": {"update-too-small"},
+    "clip-too-tight": {"update-too-small"},
+    "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},
+    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative"},
+    "optimizer-recreated": {"optimizer-state-lost"},
+    "parameter-in-forward": {"not-in-optimizer"},
+    "grad-accumulated": {"accumulation-undivided", "diverged"},
+    "broadcast-loss": {"output-constant"},
+}
+
+
 class Audit:
     """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
 
@@ -129,7 +154,11 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        yield from together.values()
+        found_categories = {found.explanation.category for found in together.values() if not found.explanation.odd}
+        told_otherwise = {category for one in found_categories for category in CONSEQUENCES.get(one, ())}
+        for found in together.values():
+            if found.explanation.category not in told_otherwise:
+                yield found
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []

@@ -62,6 +62,10 @@ class Structure(Subject):
                     self._twins.append((p, q))
         del self._symmetric[256:], self._twins[256:]
 
+    def after_step(self, record: OptimizerRecord) -> None:
+        if self.audit.is_observing and self._symmetric:
+            self._symmetric = [p for p in self._symmetric if id(p) not in record.held_ids or _has_equal_units(p)]
+
     def was_seen(self, check: str) -> bool:
         return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
 
@@ -106,7 +110,7 @@ class Structure(Subject):
                           "make the layer or nn.Parameter once, in __init__, and use it in forward.", causes=(site,))
 
     def _equal_units(self) -> Iterator[Finding]:
-        still = [p for p in self._symmetric if _has_equal_rows(p) and (ledger := ledger_of(p)) is not None]
+        still = [p for p in self._symmetric if ledger_of(p) is not None]
         if not still:
             return
         names = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in still]
@@ -144,6 +148,14 @@ def _has_equal_rows(p: Any) -> bool:
         return False
     rows = values.reshape(values.shape[0], -1)
     return bool(np.allclose(rows, rows[:1], rtol=1e-4, atol=1e-7))
+
+
+def _has_equal_units(p: Any) -> bool:
+    """The same after some steps: the gates of a recurrent layer, which lie in one weight, may differ from each other."""
+    values = array_of(p)
+    rows = values.reshape(values.shape[0], -1)
+    gates = 4 if rows.shape[0] % 4 == 0 and rows.shape[0] > 4 else 1
+    return all(np.allclose(part, part[:1], rtol=1e-4, atol=1e-7) for part in np.split(rows, gates))
 
 
 def _are_copies(p: Any, q: Any, values: np.ndarray, others: np.ndarray) -> bool:

@@ -1,0 +1,118 @@
+"""Memory: are graphs kept alive from step to step, or retained for nothing?"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.core.tensor import Tensor, known_source
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.record import Site
+
+# Rounds after which live graphs are counted: the number must grow from each to the next.
+COUNTED = (4, 8, 12, 24, 48, 96, 192)
+MIN_COUNTS = 3
+MAX_NODES = 200_000
+MIN_BACKWARDS = 3
+
+
+class Memory(Subject):
+    checks = {
+        "graphs": "no graph is kept from step to step",
+        "retained": "no graph is retained for nothing",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # (round, number of live nodes); who holds the oldest live tensor of an earlier step, and where it was made.
+        self._counts: list[tuple[int, int]] = []
+        self._oldest: tuple[Site | None, str, Any] | None = None
+        # By line of a backward: passes that retained the graph, and those whose graph was walked again.
+        self._retained: dict[Site, int] = {}
+        self._walked: dict[int, tuple[Any, Site]] = {}
+        self._again: set[Site] = set()
+
+    def backward_done(self, trace: Any) -> None:
+        if not trace.steps:
+            return
+        site = trace.backward.site
+        for step in trace.steps:
+            known = self._walked.get(id(step.node))
+            if known is not None and known[0] is step.node:
+                self._again.add(known[1])
+        if getattr(trace.backward, "keep", False):
+            self._retained[site] = self._retained.get(site, 0) + 1
+            for step in trace.steps[:500]:
+                self._walked[id(step.node)] = step.node, site
+
+    def round_ended(self, number: int) -> None:
+        self._walked = {}
+        if number + 1 in COUNTED:
+            self._count(number)
+
+    def _count(self, number: int) -> None:
+        """Count the nodes of all graphs that live tensors lead to."""
+        seen: set[Any] = set()
+        oldest: tuple[int, Any] | None = None
+        for t in gc.get_objects():
+            if not isinstance(t, Tensor):
+                continue
+            node = known_source(t)
+            if node is None or isinstance(node, Tensor):
+                continue
+            if oldest is None or node.seq < oldest[0]:
+                oldest = node.seq, t
+            pending = [node]
+            while pending and len(seen) < MAX_NODES:
+                target = pending.pop()
+                if target in seen or isinstance(target, Tensor):
+                    continue
+                seen.add(target)
+                pending.extend(edge for edge in target.edges if edge is not None)
+        self._counts.append((number, len(seen)))
+        if oldest is not None:
+            t = oldest[1]
+            self._oldest = known_source(t).site, _holder(t), None
+
+    def was_seen(self, check: str) -> bool:
+        return len(self._counts) >= MIN_COUNTS if check == "graphs" else bool(self.audit.losses)
+
+    def findings(self) -> Iterator[Finding]:
+        counts = [count for _, count in self._counts]
+        if len(counts) >= MIN_COUNTS and all(b > a for a, b in zip(counts, counts[1:], strict=False)):
+            (first, low), (last, high) = self._counts[0], self._counts[-1]
+            each = (high - low) / (last - first)
+            if each >= 1 and self._oldest is not None:
+                site, holder, _ = self._oldest
+                yield finding("graphs", "graph-kept", "graphs are kept alive from step to step",
+                              f"After {first + 1} steps the live tensors had graphs of {low} nodes, after {last + 1} steps {high}: {each:.0f} more with each "
+                              f"step, and memory grows. The oldest was made {at(site)}" + (f" and is held by {holder}" if holder else "") + ".",
+                              "keep numbers, not tensors that require grad: loss.item(), or loss.detach().", causes=(site,),
+                              symptom="unwanted")
+        for site, count in self._retained.items():
+            if count >= MIN_BACKWARDS and site not in self._again:
+                yield finding("retained", "retain-graph-needless", "the graph is retained, and nobody uses it again",
+                              f"backward(retain_graph=True) {at(site)} kept the graph in {count_of(count, 'observed step')}, but no other backward walked it: it "
+                              "only costs memory, and hides errors.",
+                              "leave out retain_graph=True.", causes=(site,), symptom="unwanted", odd=True)
+
+
+def _holder(t: Any) -> str:
+    """Who refers to a tensor: a list, a dict, an attribute, a variable."""
+    for referrer in gc.get_referrers(t):
+        if isinstance(referrer, list):
+            for outer in gc.get_referrers(referrer):
+                if isinstance(outer, dict):
+                    name = next((key for key, value in outer.items() if value is referrer and isinstance(key, str)), "")
+                    if name and name != "_counts":
+                        return f"the list `{name}`"
+            return "a list"
+        if isinstance(referrer, dict):
+            name = next((key for key, value in referrer.items() if value is t and isinstance(key, str)), "")
+            if name:
+                return f"`{name}`"
+    return ""
+
