@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from whygrad.why import record
 from whygrad.why.audit import rounds
@@ -31,23 +31,39 @@ CONSEQUENCES: dict[str, set[str]] = {
     "dropout-all": {"zero-factor", "zero-local-derivative", "output-constant"},
     "masked-all": {"vanishing-gradient", "zero-factor", "output-constant"},
     "saturated": {"vanishing-gradient", "output-constant"},
-    "zero-local-derivative": {"output-constant", "saturated", "loss-constant"},
-    "output-constant": {"zero-factor"},
-    "init-symmetric": {"zero-factor", "output-constant"},
+    "zero-local-derivative": {"output-constant", "saturated", "loss-constant", "init-symmetric"},
+    "zero-factor": {"output-constant", "init-symmetric"},
+    "vanishing-gradient": {"output-constant"},
+    "init-symmetric": {"output-constant"},
     "batchnorm-single": {"output-constant"},
     "wrong-loss-input": {"diverged"},
-    "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "clip-misplaced", "accumulation-undivided"},
-    "learning-rate-zero": {"update-too-small"},
+    "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "accumulation-undivided"},
+    "clip-misplaced": {"scaler-misuse", "clip-too-tight"},
+    "learning-rate-zero": {"update-too-small", "schedule-wrong"},
     "scheduler-per-batch": {"update-too-small", "learning-rate-zero"},
     "loss-scaled-twice": {"update-too-small"},
     "clip-too-tight": {"update-too-small"},
+    "loss-constant": {"zero-factor", "output-constant", "target-constant"},
+    "loss-unused": {"detach", "unused-in-loss"},
+    "loss-detached": {"value-copied-out"},
     "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},
-    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative"},
+    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative", "output-constant", "vanishing-gradient"},
+    "nan-forward": {"output-constant", "diverged", "exploding-gradient"},
+    "nan-derivative": {"output-constant", "diverged", "exploding-gradient"},
     "optimizer-recreated": {"optimizer-state-lost"},
+    "optimizer-state-lost": {"unused-in-loss", "leaf-replaced"},
     "parameter-in-forward": {"not-in-optimizer"},
+    "parameter-rewrapped": {"parameter-in-forward", "leaf-replaced"},
+    "leaf-replaced": {"not-in-optimizer", "unused-in-loss"},
     "grad-accumulated": {"accumulation-undivided", "diverged"},
     "broadcast-loss": {"output-constant"},
+    "missing-detach": {"graph-kept"},
+    "step-missing": {"scheduler-before-optimizer", "grad-cleared"},
+    "update-too-small": {"vanishing-gradient", "loss-constant"},
 }
+
+
+S = TypeVar("S", bound=Subject)
 
 
 class Audit:
@@ -63,6 +79,8 @@ class Audit:
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
         self.provenance = Provenance(self)
+        # The lines that converted modules to another dtype.
+        self.conversions: list[Site] = []
         self._guard = guard
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
@@ -125,8 +143,14 @@ class Audit:
         if known is not None:
             known.note_step(self.round, site)
 
+    def converted(self, module: Any, site: Site) -> None:
+        self.conversions.append(site)
+        del self.conversions[:-8]
+
     def begin_step(self, optimizer: Any) -> None:
-        self.tell("before_step", self.record_of(optimizer))
+        known = self.record_of(optimizer)
+        known.held_ids = {id(p) for p in known.parameters}
+        self.tell("before_step", known)
 
     def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
@@ -137,6 +161,10 @@ class Audit:
         observe = rounds.is_observed(self.round)
         if observe != self.is_observing:
             self._observe(observe)
+
+    def subject(self, kind: type[S]) -> S:
+        """The subject of a class."""
+        return next(subject for subject in self.subjects if isinstance(subject, kind))
 
     def name_of(self, p: Any) -> str:
         """The dotted name of a parameter in its model."""
@@ -154,10 +182,12 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        found_categories = {found.explanation.category for found in together.values() if not found.explanation.odd}
-        told_otherwise = {category for one in found_categories for category in CONSEQUENCES.get(one, ())}
+        hidden = {category for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
         for found in together.values():
-            if found.explanation.category not in told_otherwise:
+            if not found.explanation.odd:
+                hidden |= found.hides or CONSEQUENCES.get(found.explanation.category, set())
+        for found in together.values():
+            if found.explanation.category not in hidden:
                 yield found
 
     def _collect(self, subject: Subject) -> list[Finding]:

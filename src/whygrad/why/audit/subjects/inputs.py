@@ -127,9 +127,10 @@ class Inputs(Subject):
         if self._is_meant(history.site):
             return
         needed = 0.8 * len(history.rounds)
-        within = [(site, rounds) for site, rounds in self._seeds.items() if len(rounds & history.rounds) >= needed]
-        loaders = [site for site, (rounds, batches) in self._loaders.items()
-                   if batches > 1 and len(rounds & history.rounds) >= needed]
+        seeds = _by_line(self._seeds)
+        within = [(site, rounds) for site, rounds in seeds if len(rounds & history.rounds) >= needed]
+        loaders = [site for site, rounds in _by_line({site: rounds for site, (rounds, batches) in self._loaders.items() if batches > 1})
+                   if len(rounds & history.rounds) >= needed]
         lines = lines_of(history.made)
         if within:
             site = within[0][0]
@@ -156,6 +157,17 @@ class Inputs(Subject):
         """True if the program says that it overfits one batch on purpose."""
         here = locate(site)
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
+
+
+def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
+    """The same by line: one call has two sites, before and after the interpreter has specialized it."""
+    found: dict[Any, tuple[Site, set[int]]] = {}
+    for site, numbers in rounds.items():
+        here = locate(site)
+        key = None if here is None else (here.file, here.line)
+        known = found.get(key)
+        found[key] = (site, numbers) if known is None else (known[0], known[1] | numbers)
+    return list(found.values())
 
 
 def _larger_source(made: Made, batch: int) -> int | None:

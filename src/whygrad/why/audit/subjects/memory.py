@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ from whygrad.core.tensor import Tensor, known_source
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
 
 # Rounds after which live graphs are counted: the number must grow from each to the next.
@@ -43,7 +46,7 @@ class Memory(Subject):
             known = self._walked.get(id(step.node))
             if known is not None and known[0] is step.node:
                 self._again.add(known[1])
-        if getattr(trace.backward, "keep", False):
+        if trace.backward.keep and not trace.backward.create_graph:
             self._retained[site] = self._retained.get(site, 0) + 1
             for step in trace.steps[:500]:
                 self._walked[id(step.node)] = step.node, site
@@ -90,7 +93,8 @@ class Memory(Subject):
                 yield finding("graphs", "graph-kept", "graphs are kept alive from step to step",
                               f"After {first + 1} steps the live tensors had graphs of {low} nodes, after {last + 1} steps {high}: {each:.0f} more with each "
                               f"step, and memory grows. The oldest was made {at(site)}" + (f" and is held by {holder}" if holder else "") + ".",
-                              "keep numbers, not tensors that require grad: loss.item(), or loss.detach().", causes=(site,),
+                              "keep numbers, not tensors that require grad: loss.item(), or loss.detach().",
+                              causes=(*_kept_at(site), site),
                               symptom="unwanted")
         for site, count in self._retained.items():
             if count >= MIN_BACKWARDS and site not in self._again:
@@ -116,3 +120,13 @@ def _holder(t: Any) -> str:
                 return f"`{name}`"
     return ""
 
+
+def _kept_at(site: Site | None) -> list[Any]:
+    """Lines that hand on the variable to which a tensor was assigned, as it is: `losses.append(loss)`, `total += loss`."""
+    here = locate(site)
+    names = [] if here is None else targets_of(statement_of(here))
+    found: list[Any] = []
+    for name in names if here is not None else ():
+        word = re.escape(name)
+        found += lines_matching(here.file, rf"append\(\s*{word}\s*[,)]|\+=\s*{word}\s*$|[(,=]\s*{word}\s*[,)]")
+    return [line for line in found if here is None or line.line != here.line][:3]

@@ -85,8 +85,9 @@ class Modes(Subject):
         for r in self.audit.optimizers.values():
             for root in self._trained_roots(r) if r.steps else ():
                 mode = self._mode_of(root)
-                mode.evaluated[root.training] += 1
-                if root.training:
+                is_training = any(m.training for m in root.modules() if _has_mode(m))
+                mode.evaluated[is_training] += 1
+                if is_training:
                     mode.evaluated_at = call.site, *record.callers(2)
 
     def dropout_called(self, call: Call) -> None:

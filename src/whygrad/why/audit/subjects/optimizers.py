@@ -9,6 +9,8 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -61,7 +63,8 @@ class Optimizers(Subject):
         before = self._state.get(id(record))
         if before is not None:
             entries, count = _extent(record.optimizer)
-            if before[0] and (entries < before[0] or count < before[1]):
+            exchanged = before[0] and any(p not in record.optimizer.state for p in record.parameters if p._grad is not None)
+            if before[0] and (entries < before[0] or count < before[1] or exchanged):
                 self._lost.setdefault(id(record), []).append((self.audit.round, self._loaded.get(id(record.optimizer))))
                 del self._lost[id(record)][:-100]
 
@@ -83,18 +86,20 @@ class Optimizers(Subject):
                 "state", "optimizer-recreated", "the optimizer is made anew again and again",
                 f"{lives.last.kind} was made {count_of(lives.count, 'time')} {at(site)} for the same parameters, and made "
                 f"{count_of(typical, 'step')} each time (typically): its momentum and averages start from nothing again and never accumulate.",
-                "make the optimizer once, before the loop.", at=site, causes=(site,), symptom="wrong-value")
+                "make the optimizer once, before the loop.", at=site, causes=(site, *lives.last.callers), symptom="wrong-value")
         for record in self.audit.optimizers.values():
             lost = self._lost.get(id(record), [])
             if len(lost) >= 2:
                 where = next((site for _, site in reversed(lost) if site is not None), None)
+                here = locate(record.stepped_at)
+                cleared = [] if where is not None or here is None else lines_matching(here.file, r"\.state\s*=[^=]|\.state\.clear\(|\[.params.\]\s*(\[|=[^=])|nn\.Parameter\(")
                 yield finding(
                     "state", "optimizer-state-lost", "the optimizer loses its state",
                     f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step counts) was reset "
                     f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)")
                     + ": it never accumulates.",
                     "keep the state: load the state_dict that was saved last, once, and do not clear optimizer.state.",
-                    at=where or record.stepped_at, causes=(where, record.made_at), symptom="wrong-value")
+                    at=where or record.stepped_at, causes=(where, *cleared, record.made_at), symptom="wrong-value")
 
 
 def _extent(optimizer: Any) -> tuple[int, float]:
