@@ -33,7 +33,8 @@ CONSEQUENCES: dict[str, set[str]] = {
     "saturated": {"vanishing-gradient", "output-constant"},
     "zero-local-derivative": {"output-constant", "saturated", "loss-constant", "init-symmetric"},
     "zero-factor": {"output-constant", "init-symmetric"},
-    "vanishing-gradient": {"output-constant"},
+    "vanishing-gradient": {"output-constant", "update-too-small"},
+    "exploding-gradient": {"update-too-small"},
     "init-symmetric": {"output-constant"},
     "batchnorm-single": {"output-constant"},
     "wrong-loss-input": {"diverged"},
@@ -59,7 +60,7 @@ CONSEQUENCES: dict[str, set[str]] = {
     "broadcast-loss": {"output-constant"},
     "missing-detach": {"graph-kept"},
     "step-missing": {"scheduler-before-optimizer", "grad-cleared"},
-    "update-too-small": {"vanishing-gradient", "loss-constant"},
+    "update-too-small": {"loss-constant"},
 }
 
 
@@ -74,6 +75,8 @@ class Audit:
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
         self.is_observing = False
+        # True during optimizer.step(), whose closure may compute gradients again and again.
+        self.is_stepping = False
         self.optimizers: dict[int, OptimizerRecord] = {}
         self.losses: dict[Site, LossRecord] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
@@ -151,9 +154,11 @@ class Audit:
         known = self.record_of(optimizer)
         known.held_ids = {id(p) for p in known.parameters}
         self.tell("before_step", known)
+        self.is_stepping = True
 
     def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
+        self.is_stepping = False
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
@@ -183,11 +188,13 @@ class Audit:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
         hidden = {category for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
+        causes = [found for found in together.values() if not found.explanation.odd]
+        overruled = {category for found in causes for category in found.hides or ()}
+        for found in causes:
+            if found.explanation.category not in overruled:
+                hidden |= CONSEQUENCES.get(found.explanation.category, set()) if found.hides is None else found.hides
         for found in together.values():
-            if not found.explanation.odd:
-                hidden |= found.hides or CONSEQUENCES.get(found.explanation.category, set())
-        for found in together.values():
-            if found.explanation.category not in hidden:
+            if found.explanation.category not in hidden | overruled:
                 yield found
 
     def _collect(self, subject: Subject) -> list[Finding]:

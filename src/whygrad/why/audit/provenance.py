@@ -24,7 +24,7 @@ MAX_LABELS = 100_000
 class Made:
     """One call that made (or last wrote) a tensor without history, and what made its arguments."""
 
-    __slots__ = ("callers", "depth", "merged", "name", "parents", "range", "reference", "round", "site")
+    __slots__ = ("callers", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
         self.reference = weakref.ref(result)
@@ -34,6 +34,7 @@ class Made:
         self.round = number
         # The smallest and largest value of integers, which may be labels.
         array = result._array
+        self.rows = array.shape[0] if array.ndim else 0
         is_small = array.dtype.kind in "iu" and 0 < array.size <= MAX_LABELS
         self.merged: tuple[int, int, str] | None = None
         self.range = (int(array.min()), int(array.max())) if is_small else None

@@ -145,7 +145,7 @@ class Inputs(Subject):
         elif history.made is not None and (larger := _larger_source(history.made, history.batch)) is not None:
             cause, fix = (f"it is taken {at(history.made.site)} from a tensor of {larger} rows, always from the same place",
                           "let the index advance (or draw it anew) in every step.")
-            causes = tuple(lines[:4])
+            causes = (*lines[:3], *history.made.callers[:1])
         else:
             return
         yield finding("data-varies", "data-constant", "every step sees the same batch",
@@ -172,8 +172,4 @@ def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
 
 def _larger_source(made: Made, batch: int) -> int | None:
     """The number of rows of the tensor that a batch was taken from, if it has more."""
-    for source in made.ancestors():
-        t = source.reference()
-        if t is not None and t._array.ndim and t._array.shape[0] > batch:
-            return int(t._array.shape[0])
-    return None
+    return next((source.rows for source in made.ancestors() if source.rows > batch), None)

@@ -162,7 +162,7 @@ class Layers(Subject):
             if seen.is_always_bad:
                 share, size = seen.detail
                 yield finding("saturation", "saturated", f"{seen.name} is saturated",
-                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in {count_of(len(seen.rounds), 'observed step')} lies at its flat ends: its "
+                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in {count_of(len(seen.rounds), 'observed step')} lies at its flat ends, it is saturated: its "
                               f"inputs are too large ({size:.3g} on average), and hardly any gradient passes.",
                               "normalise the inputs, or scale down the weights before it, so that the values stay between -2 and 2.",
                               causes=(seen.site,), symptom="zero")

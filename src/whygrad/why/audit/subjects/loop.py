@@ -33,12 +33,14 @@ class Loop(Subject):
         self._open: list[Site] = []
 
     def backward_begun(self, backward: Any, root: Any) -> None:
-        if not backward.only_captures:
+        if not backward.only_captures and not self.audit.is_stepping:
             self._passes.setdefault(backward.site, Passes()).count += 1
             self._open.append(backward.site)
             del self._open[:-64]
 
     def zeroed(self, owner: Any, site: Site) -> None:
+        if self.audit.is_stepping:
+            return
         for line in self._open:
             passes = self._passes[line]
             passes.wasted += 1

@@ -39,6 +39,9 @@ class Optimizers(Subject):
         self._lives: dict[Site, Lives] = {}
         # By id of a record: the entries of its state and the step count after its last step.
         self._state: dict[int, tuple[int, float]] = {}
+        # The parameters that each held at its last step; whether some were exchanged for others.
+        self._held: dict[int, set[int]] = {}
+        self._exchanged = False
         self._lost: dict[int, list[tuple[int, Site | None]]] = {}
         self._loaded: dict[int, Site] = {}
 
@@ -63,13 +66,16 @@ class Optimizers(Subject):
         before = self._state.get(id(record))
         if before is not None:
             entries, count = _extent(record.optimizer)
-            exchanged = before[0] and any(p not in record.optimizer.state for p in record.parameters if p._grad is not None)
+            gone = self._held.get(id(record), set()) - record.held_ids
+            exchanged = bool(gone) and len(gone) == len(record.held_ids - self._held[id(record)])
             if before[0] and (entries < before[0] or count < before[1] or exchanged):
+                self._exchanged = self._exchanged or exchanged
                 self._lost.setdefault(id(record), []).append((self.audit.round, self._loaded.get(id(record.optimizer))))
                 del self._lost[id(record)][:-100]
 
     def after_step(self, record: OptimizerRecord) -> None:
         self._state[id(record)] = _extent(record.optimizer)
+        self._held[id(record)] = record.held_ids
 
     def was_seen(self, check: str) -> bool:
         return any(entries for entries, _ in self._state.values())
@@ -96,7 +102,7 @@ class Optimizers(Subject):
                 yield finding(
                     "state", "optimizer-state-lost", "the optimizer loses its state",
                     f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step counts) was reset "
-                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)")
+                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)" if not self._exchanged else ": parameters were exchanged for new ones, for which it has none")
                     + ": it never accumulates.",
                     "keep the state: load the state_dict that was saved last, once, and do not clear optimizer.state.",
                     at=where or record.stepped_at, causes=(where, *cleared, record.made_at), symptom="wrong-value")
@@ -107,5 +113,5 @@ def _extent(optimizer: Any) -> tuple[int, float]:
     state = vars(optimizer).get("state", {})
     entries = sum(len(values) for values in state.values())
     first = next(iter(state.values()), {})
-    count = first.get("step", 0)
-    return entries, float(getattr(count, "_array", count))
+    count = first.get("step", 0) if "func_evals" not in first else 0  # LBFGS counts otherwise, and drops old directions
+    return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count))

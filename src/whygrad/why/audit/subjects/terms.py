@@ -90,9 +90,10 @@ class Terms(Subject):
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         self._site, self._scalars, self._has_begun = backward.site, {}, False
-        passes = self._passes.setdefault(backward.site, {})
-        passes[self.audit.round] = passes.get(self.audit.round, 0) + 1
-        drop_oldest(passes, MAX_SITES)
+        if not self.audit.is_stepping and not backward.only_captures:
+            passes = self._passes.setdefault(backward.site, {})
+            passes[self.audit.round] = passes.get(self.audit.round, 0) + 1
+            drop_oldest(passes, MAX_SITES)
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         self._visited.add(node.seq)
@@ -187,7 +188,7 @@ class Terms(Subject):
             yield finding("terms", "loss-constant", "the loss is a constant",
                           f"The loss that is differentiated {at(loss.site)} was {values.last:.6g} in each of {count_of(values.count, 'step')}, whatever the data and the "
                           "parameters are: it does not depend on them (a softmax over one class, a mean of probabilities that always sum to one, a value "
-                          "compared with itself), and there is nothing to learn.",
+                          "compared with itself, a mask that hides everything), and there is nothing to learn.",
                           "compute a loss that depends on the prediction and the target.", at=loss.site, causes=(*sites[:3], loss.site), symptom="zero")
 
     def _without_influence(self) -> Iterator[Finding]:
