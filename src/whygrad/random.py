@@ -13,6 +13,7 @@ from whygrad.base import devices
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
+from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad._rng import Stream
@@ -82,6 +83,7 @@ default_generator = Generator()
 
 def manual_seed(seed: Any) -> Generator:
     """Seed the default generator."""
+    why.tell("seeded")
     return default_generator.manual_seed(int(seed))
 
 

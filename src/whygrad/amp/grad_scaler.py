@@ -83,6 +83,7 @@ class GradScaler:
         """Multiply a tensor, or each tensor of a nested list, by the scale."""
         if why.watching is not None:
             why.watching.scaling(self)
+            why.tell("scaled", self)
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -99,6 +100,7 @@ class GradScaler:
         """Divide the optimizer's gradients by the scale, and record whether one of them is not finite."""
         if why.watching is not None:
             why.watching.unscaling()
+            why.tell("unscaled", self, optimizer)
         if not self._enabled:
             return
         scale, _ = self._begun("unscale_")
@@ -142,6 +144,7 @@ class GradScaler:
 
     def update(self, new_scale: Any = None) -> None:
         """Reduce the scale after a skipped step, grow it after `growth_interval` good steps, or set the given one."""
+        why.tell("scaler_updated", self)
         if not self._enabled:
             return
         scale, tracker = self._begun("update")

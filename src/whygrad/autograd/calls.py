@@ -18,6 +18,7 @@ from whygrad.core import engine
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
 from whygrad.core.tensor import Tensor, set_requires_grad, source, wrap
+from whygrad.why import record as why
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -46,6 +47,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
                 retain_grad(t)
         captures = dict.fromkeys(targets_of(given))
     if roots:
+        why.tell("differentiated", roots_of, keep)
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
 
 
@@ -79,6 +81,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         results = function(roots_of, gradients, given, create_graph, allow_unused)
     else:
         results = _gradients(roots_of, root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
+    why.tell("graded", roots_of, results, create_graph)
     if materialize_grads:
         results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)

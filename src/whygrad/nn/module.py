@@ -54,6 +54,7 @@ class Module(StateDictMethods):
         # `__setattr__` would need these registries.
         self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES}, training=True, _parameters={},
                              _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None, _modules={})
+        why.tell("module_made", self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -278,6 +279,7 @@ class Module(StateDictMethods):
         """Switch this module and all below it to training (or evaluation) behaviour."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        why.tell("mode_set", self, mode)
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -294,6 +296,7 @@ class Module(StateDictMethods):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
+        why.tell("zeroed", self)
         for parameter in self.parameters():
             grad: Any = parameter.grad
             if grad is None:
@@ -366,6 +369,7 @@ class Module(StateDictMethods):
         named = [x for x in (*args, kwargs.get("dtype")) if isinstance(x, (dtypes.dtype, Tensor))]
         dtype = None if not named else named[0].dtype if isinstance(named[0], Tensor) else named[0]
         if dtype is not None:
+            why.tell("converted", self)
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
                                 f"dtype={dtype}")

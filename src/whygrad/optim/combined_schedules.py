@@ -9,6 +9,7 @@ from typing import Any
 
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_option, warn
+from whygrad.why import record as why
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -40,9 +41,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
+        why.tell("scheduler_made", self)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Evaluate the metric of this epoch."""
+        why.tell("scheduler_stepped", self)
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_DEPRECATION_WARNING)
@@ -165,6 +168,7 @@ class SequentialLR(_Combined):
 
     def step(self) -> None:  # type: ignore[override]
         """Go on to the next epoch."""
+        why.tell("scheduler_stepped", self)
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -185,6 +189,7 @@ class ChainedScheduler(_Combined):
 
     def step(self) -> None:  # type: ignore[override]
         """Go on to the next epoch."""
+        why.tell("scheduler_stepped", self)
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._present()

@@ -76,6 +76,7 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        why.tell("optimizer_constructed", self)
 
     def _prepare(self) -> None:
         """Create the attributes that are not pickled."""
@@ -185,15 +186,17 @@ class Optimizer:
             if "param_names" in group:
                 loaded.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": loaded_groups})
+        why.tell("state_loaded", self)
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None (or fill them with zeros)."""
         cleared = grad_note("cleared", why.site())
+        why.tell("zeroed", self)
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p.grad
+                grad = p._grad
                 if grad is None:
                     continue
                 p.meta.grad_log = cleared

@@ -14,6 +14,7 @@ from whygrad.base import errors
 from whygrad.core.tensor import Tensor
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import to_scalar
+from whygrad.why import record as why
 
 Rates = list[Any]
 
@@ -93,6 +94,7 @@ class LRScheduler:
 
     def _initial_step(self) -> None:
         self._step_count = 0
+        why.tell("scheduler_made", self)
         with flag(self, "_is_initial"):
             self.step()
 
@@ -114,6 +116,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch; call it after `optimizer.step()`."""
+        why.tell("scheduler_stepped", self)
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warn(_STEP_OVERRIDDEN)

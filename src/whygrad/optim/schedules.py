@@ -14,6 +14,7 @@ from typing import Any
 
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, flag
+from whygrad.why import record as why
 
 __all__ = ["ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
            "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
@@ -250,6 +251,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
         """Advance to the next epoch, or to a fractional epoch."""
+        why.tell("scheduler_stepped", self)
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

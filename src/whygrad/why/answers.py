@@ -53,6 +53,9 @@ class Explanation:
     symptom: str = "none"
     # True if the program may well do this on purpose: there is nothing to fix.
     harmless: bool = False
+    # Names of the parameters that it concerns; and whether it is unusual rather than wrong (findings of the audit).
+    parameters: list[str] = field(default_factory=list)
+    odd: bool = False
 
     @property
     def edit(self) -> Edit | None:
@@ -117,7 +120,8 @@ class Answer:
         return {"symptom": fields["symptom"], "expression": self.location.expression, "file": self.location.file,
                 "line": self.location.line, "category": fields["category"],
                 "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in fields["causes"]],
-                "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"]}
+                "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"],
+                "parameters": self.explanation.parameters, "odd": self.explanation.odd}
 
     def __str__(self) -> str:
         explanation = self.explanation

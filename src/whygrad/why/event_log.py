@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from whygrad.base.frames import is_of_package
@@ -60,8 +60,7 @@ def guarded(method: Callable[..., None]) -> Callable[..., None]:
         try:
             method(self, *args)
         except Exception as error:
-            if len(self.failures) < 20:
-                self.failures.append(f"{method.__name__.strip('_')}: {type(error).__name__}: {error}")
+            self.failed_in(method.__name__.strip("_"), error)
 
     return wrapper
 
@@ -90,12 +89,20 @@ class EventLog:
         self._copies_at: dict[Any, int] = {}
         # Writes through `.data` by id of the version counter: (counter, sequence number, site).
         self._data_writes: dict[int, tuple[Any, int, Site]] = {}
+        # Ids of the version counters of tensors that were written through `.data` since the last step.
+        self._written_since_step: set[int] = set()
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
         self.broadcasts: dict[Any, Broadcast] = {}
         self._shapes_in_losses: dict[Any, Any] = {}
         self.loaded: weakref.WeakSet[Any] = weakref.WeakSet()
+        # What load_state_dict was last given.
+        self.loading_state: dict[str, Any] | None = None
+
+    def failed_in(self, what: str, error: Exception) -> None:
+        if len(self.failures) < 20:
+            self.failures.append(f"{what}: {type(error).__name__}: {error}")
 
     # Events from the engine.
 
@@ -204,8 +211,9 @@ class EventLog:
                 ledger.note_step(p._grad is not None)
 
     @guarded
-    def loading(self, module: Any, *args: Any) -> None:
+    def loading(self, module: Any, state: Any = None) -> None:
         self.loaded.add(module)
+        self.loading_state = dict(state) if isinstance(state, Mapping) else None
 
     @guarded
     def copied(self, copy: ValueCopy) -> None:
@@ -224,6 +232,7 @@ class EventLog:
     @guarded
     def data_written(self, counter: Any) -> None:
         self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site())
+        self._written_since_step.add(id(counter))
         drop_oldest(self._data_writes, MAX_KEPT)
 
     @guarded
@@ -266,6 +275,17 @@ class EventLog:
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)
+
+    def was_data_written(self, p: Tensor) -> bool:
+        """True if the leaf was written through `.data` since the last step."""
+        return id(p._version_counter) in self._written_since_step
+
+    def data_write_site(self, p: Tensor) -> Site | None:
+        written = self._data_writes.get(id(p._version_counter))
+        return written[2] if written is not None and self.was_data_written(p) else None
+
+    def forget_data_writes(self) -> None:
+        self._written_since_step.clear()
 
     def is_unchanged(self, p: Tensor) -> bool:
         """True if the leaf was not written since the first backward reached it."""

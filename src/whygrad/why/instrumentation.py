@@ -17,30 +17,44 @@ from whygrad.base.version import Version
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.optim import optimizer
 from whygrad.why import record
+from whygrad.why.audit.observation import Call
 from whygrad.why.run_facts import DataVersion, ValueCopy, behind
 
 Undo = Callable[[], None]
 
 # What is read of a tensor.
 READ = {f"Tensor.{name}.__get__": name for name in ("grad", "requires_grad", "grad_fn")}
+GRAD = "Tensor.grad.__get__"
 # What copies a tensor's value out, and how it is told.
 COPYING = {"Tensor.item": ".item()", "Tensor.tolist": ".tolist()", "Tensor.numpy": ".numpy()", "Tensor.__float__": "float()",
            "Tensor.__int__": "int()", "Tensor.__array__": "a NumPy array"}
 CLIPPING = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"})
+# What compares a prediction with a target, and what the audit hears of in every round beside it.
+LOSSES = frozenset({f"torch.nn.functional.{name}" for name in (
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss",
+    "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "multilabel_soft_margin_loss",
+    "multi_margin_loss", "soft_margin_loss", "cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "ctc_loss")})
+DROPOUTS = frozenset({"torch.nn.functional.dropout", "torch.nn.functional.dropout2d", "torch.nn.functional.alpha_dropout"})
+PREDICTING = frozenset({"Tensor.argmax", "torch.argmax"})
 DATA = frozenset({"Tensor.data.__get__", "Tensor.data.__set__"})
 
 
-def instrument(watch: Any) -> list[Undo]:
-    """Let a watch listen, until what is returned is called."""
+EVENTS = {**dict.fromkeys(LOSSES, "loss_called"), **dict.fromkeys(DROPOUTS, "dropout_called"),
+          **dict.fromkeys(PREDICTING, "argmax_called")}
+
+
+def instrument(watch: Any) -> tuple[list[Undo], CallListener]:
+    """Let a watch listen, until what is returned is called. The second listener can be switched off meanwhile."""
     before = optimizer.register_optimizer_step_pre_hook(lambda stepping, args, kwargs: watch.before_step(stepping))
     after = optimizer.register_optimizer_step_post_hook(lambda stepped, args, kwargs: watch.after_step(stepped))
-    listener = Listener(watch)
+    listener, calls = Listener(watch), CallListener(watch)
     door.add(listener)
-    return [before.remove, after.remove, lambda: door.remove(listener)]
+    calls.switch(True)
+    return [before.remove, after.remove, lambda: door.remove(listener), lambda: calls.switch(False)], calls
 
 
 class Listener:
-    """Stands at the door for a watch."""
+    """Stands at the door for a watch: hears of reads of gradients, of clipping and of `.data`."""
 
     place = "watch"
 
@@ -48,18 +62,14 @@ class Listener:
         self.watch = watch
 
     def wants(self, spec: Spec) -> bool:
-        return spec.name in READ or spec.name in COPYING or spec.name in CLIPPING or spec.name in DATA
+        return spec.name == GRAD or spec.name in CLIPPING or spec.name in DATA
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if spec.name in CLIPPING:
-            return self._clip(args, kwargs, next)
+            return self._clip(spec, args, kwargs, next)
         value = next(args, kwargs)
-        if spec.name in READ:
-            frame = _caller(READ[spec.name])
-            if not is_internal(frame):
-                self.watch.read(args[0], READ[spec.name], value, frame)
-        elif spec.name in COPYING:
-            self._copied(args[0], COPYING[spec.name])
+        if spec.name == GRAD:
+            _tell_read(self.watch, spec, args[0], value)
         elif spec.name == "Tensor.data.__set__":
             self.watch.data_written(args[0]._version_counter)
             self.watch.data_replaced(*args)
@@ -68,12 +78,42 @@ class Listener:
             value._lazy_version = DataVersion(args[0]._version_counter, self.watch.data_written)
         return value
 
-    def _clip(self, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+    def _clip(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         parameters = args[0] if args else kwargs.pop("parameters")
         if not isinstance(parameters, (Tensor, list, tuple)):
             parameters = list(parameters)  # a generator, which can be used only once
         self.watch.clipping(parameters)
-        return next((parameters, *args[1:]), kwargs)
+        result = next((parameters, *args[1:]), kwargs)
+        self.watch.clipped(spec.name, parameters, (args[1:] or tuple(kwargs.values()))[0], result)
+        return result
+
+
+class CallListener:
+    """Hears of other reads, of values that are copied out, and of calls that the audit looks at."""
+
+    place = "watch"
+
+    def __init__(self, watch: Any) -> None:
+        self.watch = watch
+        self._is_on = False
+
+    def switch(self, on: bool) -> None:
+        if on != self._is_on:
+            self._is_on = on
+            (door.add if on else door.remove)(self)
+
+    def wants(self, spec: Spec) -> bool:
+        return spec.name in COPYING or spec.name in EVENTS or (spec.name in READ and spec.name != GRAD)
+
+    def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        value = next(args, kwargs)
+        if spec.name in EVENTS:
+            self.watch.audit.tell(EVENTS[spec.name], Call(spec.name, args, kwargs, value, record.site()))
+        elif spec.name in READ:
+            _tell_read(self.watch, spec, args[0], value)
+        else:
+            self._copied(args[0], COPYING[spec.name])
+        return value
 
     def _copied(self, t: Tensor, how: str) -> None:
         source = known_source(t)
@@ -82,9 +122,15 @@ class Listener:
             self.watch.copied(ValueCopy(site, how, behind(t, () if source is None else (source,))))
 
 
+def _tell_read(watch: Any, spec: Spec, t: Tensor, value: Any) -> None:
+    frame = _caller(READ[spec.name])
+    if not is_internal(frame):
+        watch.read(t, READ[spec.name], value, frame)
+
+
 def _caller(name: str) -> FrameType:
     """Who reads a property: the frame below the door, and below the property itself."""
-    frame: Any = sys._getframe(2)
+    frame: Any = sys._getframe(3)
     while frame.f_globals is vars(door):
         frame = frame.f_back
     if frame.f_code is getattr(vars(Tensor)[name].fget, "__code__", None):

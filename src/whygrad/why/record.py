@@ -11,12 +11,18 @@ import weakref
 from types import CodeType
 from typing import Any
 
-from whygrad.base.frames import program_frame, user_frame
+from whygrad.base.frames import is_internal, program_frame, user_frame
 
 Site = tuple[CodeType, int]
 
 # The watch of `whygrad run` (see watch.py), which wants to hear of errors and gradients as they happen; else None.
 watching: Any = None
+
+
+def tell(event: str, *facts: Any) -> None:
+    """Tell the watch, if there is one, what a module, optimizer, scheduler, scaler or loader does (see audit/README.md)."""
+    if watching is not None:
+        watching.told(event, *facts)
 
 
 def program_site() -> Site:
@@ -28,6 +34,16 @@ def site(depth: int = 1) -> Site:
     """Where the user is. So many frames are known to be of this package."""
     frame = user_frame(depth)
     return frame.f_code, frame.f_lasti
+
+
+def callers(limit: int = 2) -> tuple[Site, ...]:
+    """Where the user's function was called from, and so on outwards."""
+    frame, found = program_frame(1).f_back, []
+    while frame is not None and len(found) < limit:
+        if not is_internal(frame):
+            found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
 
 
 # Nodes visited in search of the leaves behind a cut. A watch sets the limit higher than the default.
@@ -133,11 +149,11 @@ def merge(first: Causes, second: Causes) -> Causes:
     more = [cause for cause in second if cause not in first]
     if not more:
         return first
-    if first[-1].kind == "created" and more[0].kind != "created":
-        more = sorted((*first, *more), key=_is_plain_constant)
-        return tuple(more[:MAX_CAUSES])
-    return (*first, *more)[:MAX_CAUSES]
+    if _rank(first[-1]) > _rank(more[0]) or len(first) + len(more) > MAX_CAUSES:
+        return tuple(sorted((*first, *more), key=_rank)[:MAX_CAUSES])
+    return (*first, *more)
 
 
-def _is_plain_constant(cause: Cause) -> bool:
-    return cause.kind == "created"
+def _rank(cause: Cause) -> int:
+    """What is kept if there are too many: cuts, then frozen parameters, which are meant, then plain constants."""
+    return 2 if cause.kind == "created" else int(cause.kind == "frozen")

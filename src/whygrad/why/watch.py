@@ -18,6 +18,8 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
+from whygrad.why.audit.audit import Audit
+from whygrad.why.audit.observation import Clip
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
@@ -37,7 +39,7 @@ from whygrad.why.rules.optimizing import (
     useless_closure,
     useless_step,
 )
-from whygrad.why.run_facts import was_reached
+from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
 # MAX_LOOKS: evaluations of a line after its first answer. MAX_CAUSES: causes listed in one answer.
 MAX_LOOKS, MAX_CAUSES = 20, 4
@@ -48,6 +50,9 @@ TRUSTED_AFTER = 50
 class Watch(EventLog):
     """`on_answer` is called with each answer when it is found."""
 
+    # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads gradients.
+    traces = True
+
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
         self.answers: list[Answer] = []
@@ -55,6 +60,8 @@ class Watch(EventLog):
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
+        # Reads of gradients by the program.
+        self._reads = 0
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -65,6 +72,44 @@ class Watch(EventLog):
         self._clips: dict[Any, EarlyClip] = {}
         # A loss was multiplied by a GradScaler and its gradients are not unscaled: (number of backward passes before, site).
         self.scaled: tuple[int, Any] | None = None
+        # Tensors that an answer is about.
+        self.explained = WeakTensorSet()
+        self.audit = Audit(self)
+
+    def told(self, event: str, *facts: Any) -> None:
+        """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
+        if event == "optimizer_constructed":
+            self.audit.record_of(facts[0])
+        elif self.audit.listeners(event):
+            self.audit.tell(event, *facts, record.site(2))
+
+    def trace(self, on: bool) -> None:
+        """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
+        self.traces = on or self.live or self._reads > 0
+        record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
+
+    def listen(self, on: bool) -> None:
+        self.calls.switch(on)
+
+    def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
+        if self.traces:
+            super().begin(backward, captures, deposits)
+            self.audit.tell("backward_begun", backward, backward.root())
+
+    def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
+        super().ran(backward, node, g, edges, grads)
+        if self.audit.is_observing:
+            self.audit.tell("node_ran", node, g, grads)
+
+    def ended(self, backward: Any) -> None:
+        """A backward has run, without an error."""
+        trace = self.trace_of(backward)
+        if trace is not None:
+            self.audit.tell("backward_done", trace)
+
+    def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
+        super().depositing(leaf, backward, g)
+        self.audit.tell("deposited", leaf, backward, g)
 
     @property
     def live(self) -> bool:
@@ -74,12 +119,14 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo = instrument(self)
+        self._undo, self.calls = instrument(self)
+        self.audit.start()
 
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
         for undo in reversed(self._undo):
             undo()
+        self.audit.stop()
         self._conclude()
         record.watching = None
         record.search_limit = record.DEFAULT_SEARCH_LIMIT
@@ -104,12 +151,31 @@ class Watch(EventLog):
         for where, explanation in end_of_run.unread_problems(self):
             if not self._is_reported(explanation):
                 self._add_answer(where, explanation, self._moment())
+        for found in self.audit.findings():
+            if not self._is_reported(found.explanation):
+                self._add_answer(found.where, found.explanation, self._moment())
 
     def _is_reported(self, explanation: Explanation) -> bool:
         """True if the same cause is in an answer already."""
         first = explanation.causes[0].line if explanation.causes else None
         return any(known.explanation.category == explanation.category
                    and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
+
+    def reported_categories(self) -> set[str]:
+        return {answer.explanation.category for answer in self.answers}
+
+    def is_useless(self, optimizer: Any) -> bool:
+        """True if it is told of this optimizer that no step of it had an effect."""
+        usage = usage_of(optimizer)
+        return not usage.useful and usage.useless is not None
+
+    def is_read_by_program(self, t: Tensor) -> bool:
+        """True if the program reads each gradient of a leaf: it may apply them itself."""
+        ledger = ledger_of(t)
+        return ledger is not None and ledger.read_count >= ledger.deposit_count > 0
+
+    def reads_gradients(self) -> bool:
+        return any((ledger := ledger_of(leaf)) is not None and ledger.read_count for leaf in self.reached)
 
     # Events from the program.
 
@@ -120,11 +186,20 @@ class Watch(EventLog):
             return
         question = Question(t, frame=frame)
         if what == "grad":
+            self._reads += 1
+            if not self.traces and not self._is_known(t):
+                self.trace(True)  # from now on
+                return
             self._read_grad(question, value)
         elif value is False or (what == "grad_fn" and value is None):
             self._answer(question, not_tracked(question))
         else:
             self._answer(question, still_tracked(question))
+
+    def _is_known(self, t: Tensor) -> bool:
+        """False if the last backward that reached a leaf was not traced."""
+        reached = None if t._meta is None else t._meta.reached_by
+        return reached is None or self.trace_of(reached) is not None or ledger_of(t) is None
 
     def _read_grad(self, question: Question, value: Any) -> None:
         if value is None and not self.traces_latest_first():
@@ -148,6 +223,11 @@ class Watch(EventLog):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            return
+        self.audit.begin_step(optimizer)
+        if not self.traces:
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
@@ -159,10 +239,17 @@ class Watch(EventLog):
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            self.audit.count_step(optimizer)
+            return
+        if not self.traces:
+            self.audit.end_step(optimizer)
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_closure(optimizer))
         super().after_step(optimizer)
+        self.audit.end_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
             for where, explanation in end_of_run.never_cleared(self):
                 self._add_answer(where, explanation, self._moment())
@@ -185,6 +272,8 @@ class Watch(EventLog):
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
+        if not self.traces:
+            return  # what is known of the gradients is old
         explanation = clip_misplaced(parameters)
         if explanation is not None:
             self._add_answer(_program_location(), explanation, self._moment())
@@ -194,6 +283,12 @@ class Watch(EventLog):
         if site not in self._clips:
             self._clips[site] = EarlyClip(_program_location(), self._moment())
         self._clips[site].note_clip(parameters)
+
+    def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
+        """Gradients were clipped. `total` is their norm before, if the function returns it."""
+        listed = [parameters] if isinstance(parameters, Tensor) else parameters
+        norm = None if total is None else float(total)
+        self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))
 
     @guarded
     def scaling(self, scaler: Any, *args: Any) -> None:
@@ -227,11 +322,13 @@ class Watch(EventLog):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
                 self._add_answer(where, first, moment)
+                self.explained.add(question.t)
         else:
             key = (where.file, where.line, tuple([explanation_of(verdict).category for verdict in found]))
             if self._looks.setdefault(key, 0) < MAX_LOOKS:
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
+                self.explained.add(question.t)
                 last = process_state.last_backward
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)

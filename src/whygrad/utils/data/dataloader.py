@@ -16,6 +16,7 @@ from whygrad.utils.data.dataset import Dataset, IterableDataset
 from whygrad.utils.data.fetch import MakeFetcher
 from whygrad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from whygrad.utils.data.worker import Failure, StreamEnded, Workers, get_worker_info
+from whygrad.why import record as why
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -102,6 +103,7 @@ class DataLoader(Generic[T_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> _Iterator:
+        why.tell("iterated", self)
         if not self.num_workers:
             return _Iterator(self)
         if not self.persistent_workers:

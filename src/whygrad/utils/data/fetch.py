@@ -11,6 +11,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 from whygrad.utils.data.collate import default_collate
 from whygrad.utils.data.dataset import IterableDataset, Subset, TensorDataset, _many
+from whygrad.why import record as why
 
 
 class Fetcher:
@@ -48,9 +49,11 @@ def gather(dataset: Any, indices: Any) -> list[Tensor] | None:
     if rows.ndim != 1 or rows.dtype.kind != "i":
         return None
     try:
-        return [fresh(tensor._array[rows]) for tensor in dataset.tensors]
+        batch = [fresh(tensor._array[rows]) for tensor in dataset.tensors]
     except IndexError:
         return None  # the slow path raises torch's error
+    why.tell("gathered", dataset.tensors, batch)
+    return batch
 
 
 class StreamFetcher(Fetcher):

@@ -27,6 +27,7 @@ from whygrad.why.gradient_flow import (
     find_transition,
     gradient_state,
     gradient_values,
+    is_pass_through,
     op_phrase,
     row_name,
     rows_with,
@@ -90,7 +91,8 @@ def _why_zero(q: Question) -> Explanation | None:
                                  "perfect prediction)")
     if row_name(node) in FLAT:
         return _flat(node, steps, "this gradient is exactly zero", "zero")
-    return _factor(transition)
+    dead = _dead_factor(transition, steps)
+    return _factor(transition) if dead is None else _flat(dead, steps, "this gradient is exactly zero", "zero")
 
 
 def rounding_only(q: Question) -> Explanation | None:
@@ -251,12 +253,38 @@ def _zero_factor_before(q: Question) -> Transition | None:
     return None
 
 
+def _origin_of_argument(node: Node, position: int) -> Any:
+    """The node or leaf that an argument comes from, before casts and views of it; None for a constant."""
+    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
+    while isinstance(edge, Node) and is_pass_through(edge):
+        edge = row_node(edge.edges[0])[0]
+    return edge
+
+
+def _written_at(leaf: Tensor) -> Site | None:
+    """The site that wrote a leaf's values, if any did. If its first gradient was zero already, no later write is to blame."""
+    ledger = ledger_of(leaf)
+    if ledger is not None and ledger.first_state != "fine":
+        return ledger.written_at
+    return leaf._version_counter.site
+
+
+def _dead_factor(transition: Transition, steps: list[BackwardStep]) -> Node | None:
+    """The rectifier whose zeros are the other factor of a product, if the whole gradient is lost in it as well."""
+    node, position = transition
+    if row_name(node) not in PRODUCTS:
+        return None
+    stopped = {step.node: step.stopped_share for step in steps}
+    others = [_origin_of_argument(node, i) for i in range(len(node.edges)) if i != position]
+    return next((other for other in others if isinstance(other, Node) and row_name(other) in RECTIFIED | BOUNDED
+                 and stopped.get(other) == 1.0), None)
+
+
 def _site_of_input(node: Node, position: int) -> Site | None:
     """The site of an argument's last in-place write or creation, if it is a leaf or a constant."""
-    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
+    edge = _origin_of_argument(node, position)
     if isinstance(edge, Tensor):
-        written = edge._version_counter.site
-        return written if written is not None else edge._cause[0].site if edge._cause else None
+        return _written_at(edge) or (edge._cause[0].site if edge._cause else None)
     causes = node.cuts[position] if edge is None and node.cuts is not None and position < len(node.cuts) else ()
     return causes[0].site if causes else None
 
@@ -269,7 +297,7 @@ def _factor(transition: Transition) -> Explanation:
     origin = f" That factor comes from {at(others[0]).removeprefix('in ')}." if others else ""
     name = op_phrase(node)
     what = ("the weight of that layer is all zeros (a zero-initialised layer)" if row_name(node) in PRODUCTS - {"mul"} else
-            "the other factor is zero: a zero weight, a mask, or a loss weight of 0")
+            "the other factor is zero: a zero weight, a mask (or dropout that drops all), or a loss weight of 0")
     return Explanation(
         "this gradient is exactly zero", "zero-factor",
         f"The path is there, but in {name} {at(node.site)} the gradient is multiplied by something that is exactly zero here: "
@@ -329,10 +357,8 @@ def _bias_site(node: Node) -> Site | None:
     before = row_node(node.edges[0])[0] if node.edges else None
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
-        if isinstance(end, Tensor) and end._version_counter.site is not None:
-            ledger = ledger_of(end)
-            # If its first gradient was zero already, no later step is to blame but what was written before it.
-            site: Site | None = end._version_counter.site if ledger is None or ledger.first_state == "fine" else ledger.written_at
+        if isinstance(end, Tensor):
+            site = _written_at(end)
             if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialization
                 return site
     return None

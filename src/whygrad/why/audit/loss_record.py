@@ -1,0 +1,28 @@
+"""LossRecord: what the audit knows of the losses that one line differentiates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from whygrad.why.audit.series import Series
+from whygrad.why.audit.values import array_of
+from whygrad.why.record import Site
+
+
+class LossRecord:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.values = Series()
+        # The first round whose loss was not finite.
+        self.nonfinite_round: int | None = None
+        # How often the line asked to retain the graph.
+        self.retained = 0
+
+    def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
+        total = float(tensors[0]._array) if len(tensors) == 1 and tensors[0]._array.size == 1 else float(
+            sum(array_of(t).sum() for t in tensors))
+        self.values.add(number, total)
+        self.retained += keep
+        if self.nonfinite_round is None and not math.isfinite(total):
+            self.nonfinite_round = number

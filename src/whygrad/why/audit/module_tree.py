@@ -1,0 +1,146 @@
+"""ModuleTree: which module belongs to which, so that parameters have names wherever their model was made."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from whygrad.core.node import next_sequence_number
+from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
+from whygrad.why import record
+from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.module_owners import unregistered
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
+
+# Outermost modules that are known.
+MAX_ROOTS = 64
+MAX_MODULES = 20_000
+
+
+class ModuleTree:
+    """Knows the outermost modules, from registrations and from calls."""
+
+    every_round = frozenset({"module_made"})
+
+    def __init__(self) -> None:
+        # Outermost modules, by id. They are held, so that their parameters can be named at the end.
+        self.roots: dict[int, Any] = {}
+        # Ids of modules that belong to another.
+        self._inner: set[int] = set()
+        self._names: dict[int, tuple[Any, str]] = {}
+        # The line that made each module, by id; and the loss module that each line last called.
+        self._made: dict[int, tuple[weakref.ref[Any], Site, int]] = {}
+        self._losses: dict[Site, Any] = {}
+        self._called: dict[Site, dict[int, Any]] = {}
+        # Where each parameter is registered, by id; ties that were broken by the replacement of a module: the module and name that
+        # still have the old parameter, those that have a new one, and the line.
+        self._places: dict[int, list[tuple[weakref.ref[Any], str]]] = {}
+        self.broken_ties: list[tuple[Any, str, Any, str, Site]] = []
+        self._handles = [register_module_module_registration_hook(self._module_registered),
+                         register_module_parameter_registration_hook(self._parameter_registered)]
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _module_registered(self, module: Any, name: str, child: Any) -> None:
+        old = module._modules.get(name)
+        if old is not None and old is not child:
+            for own, p in old._parameters.items():
+                partner = next((place for place in self._places.get(id(p), ()) if place[0]() is not old and place[0]() is not None), None)
+                if partner is not None and child is not None and child._parameters.get(own) is not p:
+                    self.broken_ties.append((partner[0](), partner[1], child, own, record.program_site()))
+        if child is not None:
+            self.roots.pop(id(child), None)
+            self._inner.add(id(child))
+        self._add_root(module)
+
+    def _parameter_registered(self, module: Any, name: str, parameter: Any) -> None:
+        if parameter is not None:
+            places = self._places.setdefault(id(parameter), [])
+            places.append((weakref.ref(module), name))
+            drop_oldest(self._places, MAX_MODULES)
+        self._add_root(module)
+
+    def module_made(self, module: Any, site: Site) -> None:
+        self._made[id(module)] = weakref.ref(module), site, next_sequence_number()
+        drop_oldest(self._made, MAX_MODULES)
+
+    def made_at(self, module: Any) -> Site | None:
+        """The line that made a module."""
+        known = self._made.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
+    def is_younger(self, module: Any, number: int) -> bool:
+        known = self._made.get(id(module))
+        return known is not None and known[0]() is module and known[2] > number
+
+    def module_called(self, call: ModuleCall) -> None:
+        self._called.setdefault(call.site, {})[id(call.module)] = call.module
+        drop_oldest(self._called, MAX_ROOTS)
+        if type(call.module).__name__.endswith("Loss"):
+            self._losses[call.site] = call.module
+        if call.depth == 0:
+            self._add_root(call.module)
+
+    def _add_root(self, module: Any) -> None:
+        if id(module) not in self._inner and id(module) not in self.roots:
+            self.roots[id(module)] = module
+            if len(self.roots) > MAX_ROOTS:
+                del self.roots[next(iter(self.roots))]
+
+    def owner(self, p: Any) -> tuple[Any, str] | None:
+        """The outermost module that has this parameter, and the parameter's name in it."""
+        known = self._names.get(id(p))
+        if known is not None and _has(known[0], known[1], p):
+            return known
+        self._names = {}
+        for root in list(self.roots.values()):
+            for name, q in (*root.named_parameters(remove_duplicate=False), *unregistered(root)):
+                self._names.setdefault(id(q), (root, name))
+        return self._names.get(id(p))
+
+    def name_of(self, p: Any) -> str:
+        """The dotted name of a parameter; "" if no module has it."""
+        found = self.owner(p)
+        return "" if found is None else found[1]
+
+    def modules_around(self, p: Any) -> Iterator[Any]:
+        """The modules that have this parameter, the outermost first."""
+        found = self.owner(p)
+        if found is None:
+            return
+        module, (*parts, _) = found[0], found[1].split(".")
+        yield module
+        for part in parts:
+            module = module._modules.get(part)
+            if module is None:
+                return  # in a plain list or attribute
+            yield module
+
+    def made_at_of_loss(self, site: Site) -> list[Site]:
+        """The line that made the loss module which was called at a site."""
+        made = self.made_at(self._losses.get(site))
+        return [] if made is None else [made]
+
+    def made_at_called(self, site: Site, is_meant: Callable[[Any], bool]) -> list[Site]:
+        """The lines that made the modules of a kind that were called at a site."""
+        modules = self._called.get(site, {}).values()
+        return [made for module in modules if is_meant(module) and (made := self.made_at(module)) is not None]
+
+    def path_of(self, module: Any) -> str:
+        """The dotted name of a module in the outermost one; its class if it is the outermost."""
+        for root in list(self.roots.values()):
+            for name, inner in root.named_modules():
+                if inner is module:
+                    return name or type(module).__name__
+        return type(module).__name__
+
+
+def _has(root: Any, name: str, p: Any) -> bool:
+    found: Any = root
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is p

@@ -1,0 +1,46 @@
+"""OptimizerRecord: what the audit knows of one optimizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad.core.node import next_sequence_number
+from whygrad.why import record
+from whygrad.why.optimizer_usage import optimizer_parameters
+from whygrad.why.record import Site
+
+
+class OptimizerRecord:
+    """Holds the optimizer, and with it its parameters, so that they can be judged after the function that made it returned."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
+        self.made_at: Site | None = vars(optimizer).get("_site")
+        self.made_number = next_sequence_number()
+        self.stepped_at: Site | None = None
+        self.steps = 0
+        self.first_round = -1
+        self.last_round = -1
+        # The ids of its parameters, collected anew before each step: a program may exchange them.
+        self.held_ids = {id(p) for p in self.parameters}
+        # Where the function was called that made it, and so on outwards.
+        self.callers = record.callers()
+
+    @property
+    def kind(self) -> str:
+        return type(self.optimizer).__name__
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        return vars(self.optimizer).get("param_groups", [])
+
+    @property
+    def parameters(self) -> list[Any]:
+        return optimizer_parameters(self.optimizer)
+
+    def note_step(self, number: int, site: Site) -> None:
+        self.steps += 1
+        self.stepped_at = site
+        self.last_round = number
+        if self.first_round < 0:
+            self.first_round = number

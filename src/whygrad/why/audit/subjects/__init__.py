@@ -1,0 +1,28 @@
+"""The subjects of the audit, in the order of the check-list."""
+
+from __future__ import annotations
+
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.aliases import Aliases
+from whygrad.why.audit.subjects.clipping import Clipping
+from whygrad.why.audit.subjects.curvature import Curvature
+from whygrad.why.audit.subjects.gradient_scale import GradientScale
+from whygrad.why.audit.subjects.inputs import Inputs
+from whygrad.why.audit.subjects.layers import Layers
+from whygrad.why.audit.subjects.loop import Loop
+from whygrad.why.audit.subjects.loss_inputs import LossInputs
+from whygrad.why.audit.subjects.memory import Memory
+from whygrad.why.audit.subjects.modes import Modes
+from whygrad.why.audit.subjects.movement import Movement
+from whygrad.why.audit.subjects.numbers import Numbers
+from whygrad.why.audit.subjects.optimizers import Optimizers
+from whygrad.why.audit.subjects.parameters import Parameters
+from whygrad.why.audit.subjects.rates import Rates
+from whygrad.why.audit.subjects.scaling import LossScaling
+from whygrad.why.audit.subjects.structure import Structure
+from whygrad.why.audit.subjects.targets import Targets
+from whygrad.why.audit.subjects.terms import Terms
+
+SUBJECTS: tuple[type[Subject], ...] = (
+    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets, LossInputs,
+    Modes, Layers, Structure, Aliases, Curvature, Memory)

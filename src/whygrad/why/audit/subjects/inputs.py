@@ -1,0 +1,209 @@
+"""Inputs: does every step see other data, and does the data say anything?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.core.modes import grad_state
+from whygrad.core.tensor import Tensor
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.provenance import Made, lines_of
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.values import array_of, sample
+from whygrad.why.causes import at
+from whygrad.why.locations import locate, location_of_line, source_lines
+from whygrad.why.record import Site
+
+MIN_ROUNDS = 4
+# Features whose range is kept.
+MAX_FEATURES = 4096
+
+
+class InputHistory:
+    """What a model was given in the observed training rounds."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.rounds: set[int] = set()
+        self.fingerprints: set[bytes] = set()
+        self.site: Site | None = None
+        self.made: Made | None = None
+        self.kind = ""
+        self.batch = 0
+        # The smallest and largest value of all, and of each feature.
+        self.low, self.high = float("inf"), float("-inf")
+        # Arguments of forward that no call has used.
+        self.unused: set[str] | None = None
+        self.lows: np.ndarray | None = None
+        self.highs: np.ndarray | None = None
+
+
+    def note_use(self, call: ModuleCall, used: set[int]) -> None:
+        """Remember which arguments of forward no function was given."""
+        code = getattr(type(call.module).forward, "__code__", None)
+        names = () if code is None else code.co_varnames[1:code.co_argcount]
+        given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+        unused = {name for name, x in given.items() if isinstance(x, Tensor) and id(x) not in used}
+        self.unused = unused if self.unused is None else self.unused & unused
+
+
+class Inputs(Subject):
+    every_round = frozenset({"seeded", "iterated"})
+    checks = {
+        "data-varies": "every step sees other data",
+        "input-informative": "the inputs are not constant",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self.histories: dict[int, InputHistory] = {}
+        # The lines that seed, and the rounds in which they did; loaders that were iterated: line, rounds, number of batches.
+        self._seeds: dict[Site, set[int]] = {}
+        # Ids of the tensors that were given to functions since a model was last called.
+        self._used: set[int] = set()
+        self._loaders: dict[Site, tuple[set[int], int]] = {}
+
+    def seeded(self, site: Site) -> None:
+        self._seeds.setdefault(site, set()).add(self.audit.round)
+
+    def iterated(self, loader: Any, site: Site) -> None:
+        rounds, _ = self._loaders.get(site, (set(), 0))
+        rounds.add(self.audit.round)
+        try:
+            batches = len(loader)
+        except TypeError:
+            batches = 2  # an iterable dataset has no length
+        self._loaders[site] = rounds, batches
+
+    def module_called(self, call: ModuleCall) -> None:
+        if call.depth or not grad_state.grad or not call.module.training:
+            return
+        t = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
+        if t is None or t.requires_grad or t._array.size < 2 or t._array.dtype.kind not in "fiu":
+            return
+        if not any(p.requires_grad for p in call.module.parameters()):
+            return
+        history = self.histories.setdefault(id(call.module), InputHistory(call.module))
+        if len(history.fingerprints) < 64:
+            history.fingerprints.add(b"".join(sample(x).tobytes() for x in _tensors(call)))
+        history.rounds.add(self.audit.round)
+        history.site, history.made = call.site, self.audit.provenance.of(t)
+        array = array_of(t)
+        history.kind, history.batch = array.dtype.kind, array.shape[0] if array.ndim else 0
+        history.low, history.high = min(history.low, float(array.min())), max(history.high, float(array.max()))
+        if array.ndim == 2 and array.shape[1] <= MAX_FEATURES and array.dtype.kind == "f":
+            lows, highs = array.min(0), array.max(0)
+            if history.lows is not None and history.lows.shape == lows.shape:
+                lows, highs = np.minimum(lows, history.lows), np.maximum(highs, history.highs)  # type: ignore[arg-type]
+            history.lows, history.highs = lows, highs
+
+        history.note_use(call, self._used)
+        self._used = set()
+
+    def called(self, call: Call) -> None:
+        self._used.update(id(x) for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor))
+
+    def was_seen(self, check: str) -> bool:
+        return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
+
+    def findings(self) -> Iterator[Finding]:
+        for history in self.histories.values():
+            if len(history.rounds) < MIN_ROUNDS:
+                continue
+            yield from self._unused(history)
+            if history.low == history.high:
+                yield self._degenerate(history)
+            elif len(history.fingerprints) == 1:
+                yield from self._constant(history)
+            elif history.lows is not None and history.highs is not None:
+                yield from self._constant_features(history, history.lows == history.highs)
+
+    def _degenerate(self, history: InputHistory) -> Finding:
+        lines = lines_of(history.made)
+        what = "token (or index)" if history.kind in "iu" else "number"
+        return finding("input-informative", "input-degenerate", "the inputs say nothing: they are all the same number",
+                       f"Every {what} that {type(history.module).__name__} was given {at(history.site)} in {count_of(len(history.rounds), 'observed step')} "
+                       f"is {history.low:g}: the input is constant, so the output can only learn the average of the targets. It was made "
+                       f"{at(lines[0]) if lines else 'outside of what was seen'}.",
+                       "look at how the inputs are made: an integer division, a normalisation along the wrong dimension (mean, std), an encoding "
+                       "that knows none of the words.", at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
+
+    def _unused(self, history: InputHistory) -> Iterator[Finding]:
+        code = getattr(type(history.module).forward, "__code__", None)
+        for name in sorted(history.unused or ()) if code is not None else ():
+            yield finding("input-informative", "argument-unused", "an input of the model is never used",
+                          f"forward of {type(history.module).__name__} is given `{name}`, but no operation used it in {count_of(len(history.rounds), 'observed step')}: "
+                          "the output does not depend on it (is another argument used in its place?).",
+                          f"use `{name}`, or leave it out.", at=history.site,
+                          causes=(location_of_line(code.co_filename, code.co_firstlineno, code.co_name), history.site), symptom="wrong-value", odd=True)
+
+    def _constant_features(self, history: InputHistory, constant: np.ndarray) -> Iterator[Finding]:
+        share = float(constant.mean())
+        if share < 0.5:
+            return
+        lines = lines_of(history.made)
+        yield finding("input-informative", "input-degenerate", "most features of the input are constant",
+                      f"{int(constant.sum())} of {constant.size} features that {type(history.module).__name__} was given {at(history.site)} had the "
+                      f"same value in every sample of {count_of(len(history.rounds), 'observed step')}.",
+                      "look at how these features are made, or leave them out.", at=history.site, causes=(*lines[:3], history.site),
+                      symptom="wrong-value", odd=True)
+
+    def _constant(self, history: InputHistory) -> Iterator[Finding]:
+        """The same batch in every step, although the program means to give others."""
+        if self._is_meant(history.site):
+            return
+        needed = 0.8 * len(history.rounds)
+        seeds = _by_line(self._seeds)
+        within = [(site, rounds) for site, rounds in seeds if len(rounds & history.rounds) >= needed]
+        loaders = [site for site, rounds in _by_line({site: rounds for site, (rounds, batches) in self._loaders.items() if batches > 1})
+                   if len(rounds & history.rounds) >= needed]
+        lines = lines_of(history.made)
+        if within:
+            site = within[0][0]
+            cause, fix = (f"the random numbers are seeded anew {at(site)} in every step, so the same numbers are drawn each time",
+                          "seed once, at the beginning of the program.")
+            causes: tuple[Any, ...] = (site, *lines[:2])
+        elif loaders:
+            site = loaders[0]
+            cause, fix = (f"a new iterator of the loader is made {at(site)} in every step, and only its first batch is used",
+                          "loop over the loader itself (for batch in loader), or make the iterator once, before the loop.")
+            causes = (site, *lines[:1])
+        elif history.made is not None and (larger := _larger_source(history.made, history.batch)) is not None:
+            cause, fix = (f"it is taken {at(history.made.site)} from a tensor of {larger} rows, always from the same place",
+                          "let the index advance (or draw it anew) in every step.")
+            causes = (*lines[:3], *history.made.callers[:1])
+        else:
+            return
+        yield finding("data-varies", "data-constant", "every step sees the same batch",
+                      f"The input of {type(history.module).__name__} {at(history.site)} was identical in all {len(history.rounds)} observed steps: {cause}. "
+                      "The model learns this batch by heart, and nothing else.", fix, at=history.site, causes=causes,
+                      symptom="wrong-value")
+
+    def _is_meant(self, site: Site | None) -> bool:
+        """True if the program says that it overfits one batch on purpose."""
+        here = locate(site)
+        return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
+
+
+def _tensors(call: ModuleCall) -> list[Tensor]:
+    return [x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)]
+
+
+def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
+    """The same by line: one call has two sites, before and after the interpreter has specialized it."""
+    found: dict[Any, tuple[Site, set[int]]] = {}
+    for site, numbers in rounds.items():
+        here = locate(site)
+        key = None if here is None else (here.file, here.line)
+        known = found.get(key)
+        found[key] = (site, numbers) if known is None else (known[0], known[1] | numbers)
+    return list(found.values())
+
+
+def _larger_source(made: Made, batch: int) -> int | None:
+    """The number of rows of the tensor that a batch was taken from, if it has more."""
+    return next((source.rows for source in made.ancestors() if source.rows > batch), None)

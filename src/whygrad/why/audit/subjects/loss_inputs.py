@@ -1,0 +1,186 @@
+"""Loss inputs: does the loss get what it expects, logits or (log-)probabilities?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor, known_source
+from whygrad.why.audit.finding import Finding, finding
+from whygrad.why.audit.observation import Call
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.values import array_of
+from whygrad.why.causes import at
+from whygrad.why.gradient_flow import ARITHMETIC, BOUNDED, VIEWS, is_pass_through, row_name, rows_with
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
+
+MIN_CALLS = 2
+MAX_SITES = 64
+# Ops that may stand between an activation and the loss without changing what it is.
+BETWEEN = VIEWS | BOUNDED | rows_with("picking") | (ARITHMETIC & {"add"}) | {"gather", "index", "getitem", "flatten", "contiguous", "clone"}
+MAX_DISTANCE = 12
+
+
+class LossInput:
+    """What one line gives to a loss."""
+
+    def __init__(self, name: str, site: Site) -> None:
+        self.name = name
+        self.site = site
+        self.calls = 0
+        # How often the input was made by this activation, and where; or looked like this by its values.
+        self.activations: dict[str, tuple[int, Site]] = {}
+        self.looks: dict[str, int] = {}
+        self.options: dict[str, Any] = {}
+
+
+class LossInputs(Subject):
+    checks = {"loss-input": "every loss is given what it expects: logits, probabilities or their logarithms"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self._inputs: dict[Site, LossInput] = {}
+        # Logarithms of what is a logarithm already: the line of the outer one, and of the inner one.
+        self._logs: dict[Site, tuple[int, Site]] = {}
+
+    def loss_called(self, call: Call) -> None:
+        prediction = call.argument(0, "input")
+        if not isinstance(prediction, Tensor) or not prediction.requires_grad:
+            return
+        known = self._inputs.get(call.site)
+        if known is None:
+            known = self._inputs[call.site] = LossInput(call.name.rpartition(".")[2], call.site)
+            drop_oldest(self._inputs, MAX_SITES)
+        known.calls += 1
+        if known.calls > 50 and not self.audit.is_observing:
+            known.calls -= 1
+            return
+        known.options = call.kwargs
+        chain = activations_of(prediction)
+        for name, site in chain[:1]:
+            known.activations[name] = known.activations.get(name, (0, site))[0] + 1, site
+        if chain[1:] and chain[0][0] == "log":
+            known.activations[f"log of {chain[1][0]}"] = known.activations.get(f"log of {chain[1][0]}", (0, site))[0] + 1, chain[1][1]
+        look = _look(array_of(prediction))
+        known.looks[look] = known.looks.get(look, 0) + 1
+
+    def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
+        if row_name(node) == "log" and node.edges:
+            inner = _activation(node.edges[0])
+            if inner is not None and inner[0] in ("log_softmax", "logsigmoid"):
+                self._logs[node.site] = self._logs.get(node.site, (0, inner[1]))[0] + 1, inner[1]
+
+    def was_seen(self, check: str) -> bool:
+        return bool(self._inputs)
+
+    def findings(self) -> Iterator[Finding]:
+        for known in self._inputs.values():
+            if known.calls >= MIN_CALLS:
+                yield from self._judge(known)
+        for site, (count, inner) in self._logs.items():
+            if count >= MIN_CALLS:
+                yield finding("loss-input", "log-softmax-twice", "a logarithm is taken twice",
+                              f"log {at(site)} is applied to log-probabilities, the result of log_softmax {at(inner)}: these are negative, and "
+                              "their logarithm is no number, or a constant where they are clamped.",
+                              "use the log-probabilities as they are (nll_loss), or take the log of softmax.", causes=(inner, site),
+                              symptom="wrong-value")
+
+    def _judge(self, known: LossInput) -> Iterator[Finding]:
+        loss = known.name
+        made = {name: site for name, (count, site) in known.activations.items() if count == known.calls}
+        looks = {look for look, count in known.looks.items() if count == known.calls}
+        criterion = tuple(self.audit.modules.made_at_of_loss(known.site))
+
+        def report(category: str, headline: str, text: str, fix: str, site: Site | None = None, odd: bool = False) -> Finding:
+            return finding("loss-input", category, headline, text, fix, at=known.site,
+                           causes=(*(() if site is None else (site,)), known.site, *criterion), symptom="wrong-value", odd=odd)
+
+        where = f"{loss} {at(known.site)}"
+        if loss == "cross_entropy":
+            if "softmax" in made or ("probabilities" in looks and "log_softmax" not in made):
+                site = made.get("softmax")
+                yield report("softmax-before-loss", "softmax is applied twice",
+                             f"{where} is given probabilities{_from('softmax', site)}, but expects logits: it applies log_softmax itself. The second "
+                             "softmax sees numbers between 0 and 1 only, so the loss can hardly fall and the gradients are small.",
+                             "give cross_entropy the logits: leave out the softmax in training.", site)
+            elif "log_softmax" in made or "log of softmax" in made:
+                site = made.get("log_softmax") or made["log of softmax"]
+                yield report("log-softmax-twice", "log_softmax is applied twice",
+                             f"{where} is given log-probabilities{_from('log_softmax', site)}, and applies log_softmax once more. The value is the same, "
+                             "since log_softmax of log-probabilities changes nothing, but the work is done twice.",
+                             "use nll_loss for log-probabilities, or give cross_entropy the logits.", site, odd=True)
+        elif loss == "nll_loss":
+            if "softmax" in made or "probabilities" in looks:
+                yield report("wrong-loss-input", "nll_loss is given probabilities",
+                             f"{where} is given probabilities{_from('softmax', made.get('softmax'))}, but expects their logarithms: it does not take the "
+                             "logarithm itself, and what is minimised is not the likelihood.",
+                             "use log_softmax instead of softmax, or cross_entropy on the logits.", made.get("softmax"))
+            elif not made and "log-probabilities" not in looks and "other" in looks:
+                yield report("wrong-loss-input", "nll_loss is given logits",
+                             f"{where} is given numbers that are no log-probabilities (their exponentials do not sum to 1): logits without "
+                             "log_softmax. The loss has no lower bound, and falls for ever.",
+                             "apply log_softmax first, or use cross_entropy, which does.")
+        elif loss == "binary_cross_entropy_with_logits" and ({"sigmoid", "softmax"} & made.keys()):
+            name = "sigmoid" if "sigmoid" in made else "softmax"
+            yield report("sigmoid-before-logits", f"{name} is applied before a loss that applies sigmoid itself",
+                         f"{where} is given probabilities{_from(name, made[name])}, but expects logits: it applies sigmoid itself. What it compares "
+                         "with the target lies between 0.5 and 0.73 always.",
+                         "give it the logits, or use binary_cross_entropy.", made[name])
+        elif loss == "kl_div" and ("softmax" in made or "probabilities" in looks) and "log_softmax" not in made:
+            yield report("wrong-loss-input", "kl_div is given probabilities",
+                         f"{where} is given probabilities{_from('softmax', made.get('softmax'))} as its first argument, but expects their logarithms "
+                         "(log_softmax): what it computes is no divergence.",
+                         "use log_softmax for the first argument of kl_div.", made.get("softmax"))
+        elif loss == "poisson_nll_loss" and known.options.get("log_input", True) and "exp" in made:
+            yield report("wrong-loss-input", "poisson_nll_loss is given exp of the log-rate",
+                         f"{where} expects the logarithm of the rate (log_input=True) and takes exp itself, but is given exp {at(made['exp'])}: exp of exp.",
+                         "give it the log-rate, or set log_input=False.", made["exp"])
+
+
+def _from(name: str, site: Site | None) -> str:
+    return "" if site is None else f", the result of {name} {at(site)}"
+
+
+def activations_of(t: Tensor) -> list[tuple[str, Site]]:
+    """The activation that made a tensor, and the one before it: (name, line)."""
+    first = _activation(known_source(t))
+    if first is None:
+        return []
+    node = first[2]
+    second = _activation(node.edges[0]) if first[0] == "log" and node.edges else None
+    return [first[:2]] if second is None else [first[:2], second[:2]]
+
+
+NAMED = {"softmax", "log_softmax", "sigmoid", "log", "exp", "logsigmoid", "safe_softmax", "_softmax", "_log_softmax"}
+
+
+def _activation(source: Any) -> Any:
+    """The nearest activation behind a tensor, before views and clamps of its result: (name, line, node)."""
+    node = None if source is None else row_node(source)[0]
+    for _ in range(MAX_DISTANCE):
+        if not isinstance(node, Node):
+            return None
+        name = row_name(node).removeprefix("_")
+        if name in NAMED:
+            return name.replace("safe_softmax", "softmax"), node.site, node
+        if not (is_pass_through(node) or name in BETWEEN) or not node.edges:
+            return None
+        following = [edge for edge in node.edges if edge is not None]
+        if len(following) != 1:
+            return None
+        node = row_node(following[0])[0]
+    return None
+
+
+def _look(values: np.ndarray) -> str:
+    """What a prediction looks like, its classes along the second dimension: probabilities, log-probabilities or other."""
+    if values.ndim < 2 or values.shape[1] < 2 or values.dtype.kind != "f" or not values.size:
+        return "unknown"
+    with np.errstate(all="ignore"):
+        if (values >= 0).all():
+            return "probabilities" if np.allclose(values.sum(1), 1, atol=1e-3) else "other"
+        return "log-probabilities" if np.allclose(np.exp(values).sum(1), 1, atol=1e-3) else "other"

@@ -1,0 +1,143 @@
+"""Modes: are dropout and batch norm in training mode while training, and in evaluation mode while validating?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.core.modes import grad_state
+from whygrad.why import record
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.observation import Call
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.record import Site
+
+MIN_STEPS = 3
+
+
+class Mode:
+    """The mode of one model in the steps of its optimizer and in the evaluations between them."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.steps_in_training = 0
+        # Steps in evaluation mode at the end, without one in training mode after them.
+        self.latest_in_evaluation = 0
+        self.eval_at: Site | None = None
+        # Evaluations (a loss or an argmax without gradients) in each mode, and the last line in training mode.
+        self.evaluated: dict[bool, int] = {True: 0, False: 0}
+        self.evaluated_at: tuple[Site, ...] = ()
+
+
+class Modes(Subject):
+    every_round = frozenset({"mode_set"})
+    checks = {
+        "training-mode": "training runs in training mode",
+        "evaluation-mode": "validation runs in evaluation mode",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self._modes: dict[int, Mode] = {}
+        self._has_modes: dict[int, bool] = {}
+        # By id of an optimizer's record: the number of its parameters and of all models, and the models that it trains.
+        self._trained: dict[int, tuple[int, int, list[Any]]] = {}
+        # Dropout that the program calls itself, in training, while a model is in evaluation mode: line -> count.
+        self._dropout: dict[Site, int] = {}
+        self._dropout_in_training: set[Site] = set()
+
+    def _mode_of(self, root: Any) -> Mode:
+        return self._modes.setdefault(id(root), Mode(root))
+
+    def _depends_on_mode(self, root: Any) -> bool:
+        found = self._has_modes.get(id(root))
+        if found is None:
+            found = self._has_modes[id(root)] = any(map(_has_mode, root.modules()))
+        return found
+
+    def mode_set(self, module: Any, training: bool, site: Site) -> None:
+        if not training and id(module) in self.audit.modules.roots:
+            self._mode_of(module).eval_at = site
+
+    def after_step(self, record_: OptimizerRecord) -> None:
+        for root in self._trained_roots(record_):
+            mode = self._mode_of(root)
+            if root.training:
+                mode.steps_in_training += 1
+                mode.latest_in_evaluation = 0
+            else:
+                mode.latest_in_evaluation += 1
+
+    def _trained_roots(self, record_: OptimizerRecord) -> list[Any]:
+        """The models that this optimizer trains, if they have layers that depend on the mode."""
+        held, roots = record_.held_ids, self.audit.modules.roots
+        known = self._trained.get(id(record_))
+        if known is None or known[:2] != (len(held), len(roots)):
+            found = [root for root in roots.values() if self._depends_on_mode(root) and any(id(p) in held for p in root.parameters())]
+            known = self._trained[id(record_)] = len(held), len(roots), found
+        return known[2]
+
+    def loss_called(self, call: Call) -> None:
+        self._note_evaluation(call)
+
+    def argmax_called(self, call: Call) -> None:
+        self._note_evaluation(call)
+
+    def _note_evaluation(self, call: Call) -> None:
+        if grad_state.grad and not grad_state.inference:
+            return
+        for r in self.audit.optimizers.values():
+            for root in self._trained_roots(r) if r.steps else ():
+                mode = self._mode_of(root)
+                is_training = any(m.training for m in root.modules() if _has_mode(m))
+                mode.evaluated[is_training] += 1
+                if is_training:
+                    mode.evaluated_at = call.site, *record.callers(2)
+
+    def dropout_called(self, call: Call) -> None:
+        if not call.argument(2, "training", True) or not call.argument(1, "p", 0.5):
+            return
+        is_evaluating = any(not root.training for root in self.audit.modules.roots.values() if any(True for _ in root.parameters()))
+        if is_evaluating and not (grad_state.grad and not grad_state.inference):
+            self._dropout[call.site] = self._dropout.get(call.site, 0) + 1
+
+    def was_seen(self, check: str) -> bool:
+        if check == "evaluation-mode":
+            return any(mode.evaluated[True] + mode.evaluated[False] for mode in self._modes.values())
+        return any(mode.steps_in_training + mode.latest_in_evaluation for mode in self._modes.values())
+
+    def findings(self) -> Iterator[Finding]:
+        for mode in self._modes.values():
+            name = type(mode.root).__name__
+            if mode.latest_in_evaluation >= MIN_STEPS and mode.eval_at is not None:
+                layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
+                yield finding("training-mode", "eval-not-undone", "the model trains in evaluation mode",
+                              f"{name}.eval() was called {at(mode.eval_at)}, and train() never after it: the last {mode.latest_in_evaluation} steps ran in "
+                              f"evaluation mode, where {layers} behave differently (dropout is off, batch norm does not update its statistics).",
+                              "call model.train() before training goes on, after every evaluation.", causes=(mode.eval_at,),
+                              symptom="wrong-value")
+            if mode.evaluated[True] and not mode.evaluated[False]:
+                layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
+                yield finding("evaluation-mode", "train-in-validation", "the model is validated in training mode",
+                              f"{name} was evaluated without gradients {count_of(mode.evaluated[True], 'time')}, the last time {at(mode.evaluated_at[0])}, and "
+                              f"always in training mode: {layers} act as in training (dropout drops, batch norm mixes in and learns the statistics of "
+                              "the validation data), so the numbers are not those of the model that will be used.",
+                              "call model.eval() before validating, and model.train() after it.", causes=mode.evaluated_at,
+                              symptom="wrong-value")
+        for site, count in self._dropout.items():
+            yield finding("evaluation-mode", "train-in-validation", "dropout is active in evaluation mode",
+                          f"dropout {at(site)} dropped elements {count_of(count, 'time')} while the model was in evaluation mode: F.dropout has training=True as "
+                          "its default, and does not look at model.eval().",
+                          "use nn.Dropout, or pass training=self.training.", causes=(site,), symptom="wrong-value")
+
+
+def _has_mode(module: Any) -> bool:
+    """Whether a layer behaves differently in training and in evaluation."""
+    name = type(module).__name__
+    if "Dropout" in name:
+        return bool(getattr(module, "p", 0) > 0)
+    if "BatchNorm" in name or "InstanceNorm" in name:
+        return bool(getattr(module, "track_running_stats", False))
+    return bool(isinstance(getattr(module, "dropout", None), float) and module.dropout > 0)

@@ -1,0 +1,246 @@
+"""Movement: do the weights move with the steps, and only with them? Resets, steps too small to see, frozen weights that move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.series import Series
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.terms import Terms
+from whygrad.why.audit.values import array_of, norm, same, sample
+from whygrad.why.causes import at
+from whygrad.why.record import Site
+
+# Movement of all steps together, relative to the weights, below which nothing has been learned.
+NOTHING = 1e-5
+MIN_STEPS = 5
+# Values beside which float32 rounds usual updates away.
+LARGE = 1e3
+# Values remembered of each parameter, to recognize that it is set back.
+MAX_SAMPLES = 16
+# A write by somebody else that changes the weights by more than this share is a reset.
+RESET_SHARE = 0.5
+
+
+class Moves:
+    """What one parameter does."""
+
+    def __init__(self, p: Any) -> None:
+        self.p = p
+        # (round, sample), of which the first is the initial one.
+        self.samples: list[tuple[int, np.ndarray]] = [(-1, sample(p))]
+        self.version_after: Any = None
+        # The version before the last step, by how much the step raised it, and the number of steps by then.
+        self.version_before = 0
+        self.writes_of_step = 1
+        self.steps_after = 0
+        self.sample_after: np.ndarray | None = None
+        # Update to weight ratio over the observed rounds; the share by which all steps together moved it.
+        self.ratios = Series()
+        self.gradients = Series()
+        # Share of the elements with a gradient that a step left as they were.
+        self.unchanged_share = Series()
+        self.before: np.ndarray | None = None
+        # Set back to the value of a round: (round, the earlier round, the line); large writes by others: (round, the line).
+        self.set_back: list[tuple[int, int, Site | None]] = []
+        # Steps that were undone for the most part: (round, the line); the values before the last observed step.
+        self.undone: list[tuple[int, Site | None]] = []
+        self.sample_before: np.ndarray | None = None
+        self.overwritten: list[tuple[int, Site | None]] = []
+        self.frozen_moves = 0
+        # True once somebody else has written it: from then on its values are compared in every round.
+        self.is_written = False
+
+
+class Movement(Subject):
+    checks = {
+        "moves": "the weights move measurably with the steps",
+        "not-reset": "nobody but the optimizer sets weights back",
+        "frozen-still": "frozen parameters stay as they are",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self.moves: dict[int, Moves] = {}
+        self._data_written: set[int] = set()
+
+    def before_step(self, record: OptimizerRecord) -> None:
+        for p in record.parameters:
+            known = self.moves.get(id(p))
+            if known is None or known.p is not p:
+                known = self.moves[id(p)] = Moves(p)
+            elif known.version_after is not None and self._was_written(p, known, record):
+                self._note_write(known)
+            known.version_before = p._version_counter.value
+            if self.audit.is_observing:
+                known.before = array_of(p).copy()
+                known.sample_before = sample(p)
+                if p._grad is not None:
+                    known.gradients.add(self.audit.round, norm(p._grad))
+
+    def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
+        """Whether somebody else has written it since the last step that was looked at."""
+        rested = record.steps - known.steps_after
+        if rested and p._version_counter.value > known.version_after + rested * max(known.writes_of_step, 1):
+            self.audit.arm()
+        return not rested and (p._version_counter.value != known.version_after or self.audit.watch.was_data_written(p))
+
+    def _note_write(self, known: Moves) -> None:
+        """Somebody has written the parameter since the last step."""
+        now, after = sample(known.p), known.sample_after
+        known.is_written = True
+        if (after is not None and same(now, after)) or known.p._array.size < 2:
+            return
+        site = self.audit.watch.data_write_site(known.p) or known.p._version_counter.site
+        back = next((number for number, value in known.samples if same(value, now)), None)
+        if back is None and after is not None and known.sample_before is not None and now.shape == after.shape == known.sample_before.shape:
+            step, left = float(np.abs(after - known.sample_before).sum()), float(np.abs(now - known.sample_before).sum())
+            if step and left < 0.5 * step:
+                known.undone.append((self.audit.round, site))
+                del known.undone[:-100]
+        if back is not None:
+            known.set_back.append((self.audit.round, back, site))
+        elif after is not None and now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
+            known.overwritten.append((self.audit.round, site))
+
+    def after_step(self, record: OptimizerRecord) -> None:
+        for p in record.parameters:
+            known = self.moves.get(id(p))
+            if known is None:
+                continue
+            version = p._version_counter.value
+            known.writes_of_step = version - known.version_before
+            known.version_after, known.steps_after = version, record.steps
+            known.sample_after = sample(p) if self.audit.is_observing or known.is_written else None
+            if known.before is not None:
+                self._measure(p, known)
+        self.audit.watch.forget_data_writes()
+
+    def _measure(self, p: Any, known: Moves) -> None:
+        assert known.before is not None
+        size = norm(known.before)
+        moved = norm(array_of(p) - known.before) if known.before.shape == array_of(p).shape else 0.0
+        known.ratios.add(self.audit.round, moved / size if size else float(moved > 0))
+        if p._grad is not None and known.before.shape == array_of(p._grad).shape == array_of(p).shape:
+            has_gradient = array_of(p._grad) != 0
+            if has_gradient.any() and p.requires_grad:
+                known.unchanged_share.add(self.audit.round, float((array_of(p) == known.before)[has_gradient].mean()))
+        if moved and not p.requires_grad:
+            known.frozen_moves += 1
+        known.before = None
+        if len(known.samples) < MAX_SAMPLES:
+            known.samples.append((self.audit.round, known.sample_after))  # type: ignore[arg-type]
+
+    def was_seen(self, check: str) -> bool:
+        return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
+
+    def findings(self) -> Iterator[Finding]:
+        for record in self.audit.optimizers.values():
+            known = [self.moves[id(p)] for p in record.parameters if id(p) in self.moves]
+            if record.steps < 2:
+                continue
+            yield from self._reset(record, known)
+            yield from self._frozen(record, known)
+            if record.steps >= MIN_STEPS:
+                yield from self._too_small(record, known)
+
+    def _reset(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
+        back = [m for m in moves if len({number for number, _, _ in m.set_back}) >= 2]
+        again = [m for m in moves if len(m.overwritten) >= 2]
+        undone = [m for m in moves if len(m.undone) >= 4]
+        if undone and not back and not again:
+            names = [self.audit.name_of(m.p) for m in undone]
+            site = undone[0].undone[-1][1]
+            yield finding(
+                "not-reset", "weights-reset", "most of every step is undone",
+                f"After {count_of(len(undone[0].undone), 'observed step')}, {count_of(len(names), 'parameter')} ({listed(names)}) were overwritten {at(site)} by values "
+                "that are nearly those from before the step (a slow average copied back?): the optimizer moves them, and somebody moves them back.",
+                "copy in the other direction: from the trained weights into the average.", at=site, causes=(site, record.made_at), parameters=names)
+        if not back and not again:
+            return
+        concerned = back or again
+        m = concerned[0]
+        rounds = [number for number, *_ in (m.set_back if back else m.overwritten)]
+        site = (m.set_back if back else m.overwritten)[-1][-1]
+        to = m.set_back[-1][1] if back else 0
+        names = [self.audit.name_of(m.p) for m in concerned]
+        where = "the values it began with" if to < 0 else f"its values of step {to + 1}"
+        how = f"set back to {where}" if back else "overwritten by values that have nothing to do with the last step's"
+        yield finding(
+            "not-reset", "weights-reset", "weights are set back again and again",
+            f"{count_of(len(names), 'parameter')} ({listed(names)}) of the optimizer made {at(record.made_at)} were {how} "
+            f"{count_of(len(rounds), 'time')} between steps (load_state_dict, copy_ or reset), the last time {at(site)}: what the steps "
+            "had learned is lost.",
+            "do this once before the loop, or copy in the other direction (from the trained weights into the copy).",
+            at=site, causes=(site, record.made_at), parameters=names,
+            odd=bool(back) and len({back_to for _, back_to, _ in m.set_back}) > 1 and len(rounds) < 0.3 * record.steps)
+
+    def _frozen(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
+        moved = [m for m in moves if m.frozen_moves >= 2 and not m.p.requires_grad]
+        if not moved:
+            return
+        decay = next((group.get("weight_decay", 0) for group in record.groups
+                      if any(p is moved[0].p for p in group["params"])), 0)
+        switched = None if moved[0].p._meta is None else moved[0].p._meta.switched_at
+        names = [self.audit.name_of(m.p) for m in moved]
+        zeroed = moved[0].p._grad is not None
+        how = (f"weight decay ({decay:g}) shrinks them" if decay else "the momentum of earlier steps carries them on")
+        yield finding(
+            "frozen-still", "frozen-decayed", "frozen parameters still move",
+            f"requires_grad of {count_of(len(names), 'parameter')} ({listed(names)}) is False, but steps {at(record.stepped_at)} changed "
+            f"them {count_of(moved[0].frozen_moves, 'observed time')}: the optimizer made {at(record.made_at)} still holds them and they "
+            f"still have a .grad ({'of zeros, ' if zeroed else ''}left from before), so {how}.",
+            "when freezing, set their .grad to None (zero_grad() with set_to_none=True does it) or leave them out of the optimizer.",
+            at=record.stepped_at, causes=(None if switched is None else switched[1], record.made_at), parameters=names,
+            symptom="unwanted")
+
+    def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
+        """Updates that are lost because a number plus a much smaller one is the number itself."""
+        lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
+                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16" or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
+        rates = [float(group["lr"]) for group in record.groups if "lr" in group]
+        if not lost or len(lost) == len(active) and not any(rates):
+            return
+        m = max(lost, key=lambda m: m.p._array.size)
+        dtype = str(m.p.dtype).removeprefix("torch.")
+        names = [self.audit.name_of(m.p) or f"a tensor of shape {tuple(m.p.shape)}" for m in lost]
+        size = norm(m.p) / math.sqrt(m.p._array.size)
+        yield finding(
+            "moves", "update-too-small", "updates are lost by rounding",
+            f"{m.unchanged_share.last:.0%} of the elements of {listed(names)} did not change in a step of {record.kind} (lr={max(rates, default=0):g}), although their "
+            f"gradient is not zero: an update is so small beside the values (about {size:.2g}) that {dtype} rounds it away.",
+            "keep the weights in float32 (bfloat16 has 8 bits of precision), make the values smaller (subtract a large offset), or raise the learning rate.",
+            at=record.stepped_at, causes=(record.made_at, *self._made_at(m.p), *self.audit.conversions[-2:]), parameters=names)
+
+    def _made_at(self, p: Any) -> list[Site]:
+        made = self.audit.modules.made_at(next(reversed(list(self.audit.modules.modules_around(p))), None))
+        return [cause.site for cause in p._cause if cause.site is not None] + ([] if made is None else [made])
+
+    def _too_small(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
+        active = [m for m in moves if m.ratios.count >= 3 and m.gradients.count >= 3 and m.gradients.greatest > 0 and m.p.requires_grad]
+        if not active:
+            return
+        total = max(sum(v for v in m.ratios.values if math.isfinite(v)) for m in active)
+        rates = [float(group["lr"]) for group in record.groups if "lr" in group]
+        if not rates or not any(rates):
+            return  # a rate of zero is told by the schedule's checks
+        if not total < NOTHING:
+            yield from self._rounded_away(record, active)
+            return
+        scaled = self.audit.subject(Terms).small_factors()
+        gradient = max(m.gradients.last for m in active)
+        names = [self.audit.name_of(m.p) for m in active]
+        yield finding(
+            "moves", "update-too-small", "the steps are too small to change the weights",
+            f"In {count_of(record.steps, 'step')} of {record.kind} (lr={max(rates):g}, largest gradient norm {gradient:.1e}) no parameter "
+            f"moved by more than {total:.0e} of its size, in all steps together: float32 has a resolution of 6e-8, and nothing is learned.",
+            "raise the learning rate, or look for what makes the loss so small (a factor, a division by the batch size, a sum over nothing)."
+            + (f" It is scaled down {at(scaled[0])}." if scaled else ""),
+            at=record.stepped_at, causes=(*scaled[:2], *(loss.site for loss in self.audit.losses.values() if scaled), record.made_at),
+            parameters=names)

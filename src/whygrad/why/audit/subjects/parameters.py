@@ -1,0 +1,199 @@
+"""Parameters: do those of an optimizer get gradients? Is any that gets a gradient in no optimizer?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.functional.parameter import Parameter
+from whygrad.why.answers import Explanation
+from whygrad.why.audit.finding import Finding, count_of, listed
+from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.explain import verdicts_on
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.module_owners import Owner, owner_of
+from whygrad.why.question import Question
+from whygrad.why.record import Site
+from whygrad.why.rules import Verdict, first_confirmed
+from whygrad.why.rules.altered import hook_modified
+from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
+from whygrad.why.rules.vanished import zero
+from whygrad.why.run_facts import ledger_of, was_reached
+
+# Steps of an optimizer after which a parameter without a gradient is examined, while the graph is still there.
+EXAMINED_AFTER = 3
+# Fewer steps of an optimizer say nothing; that nobody uses a parameter needs more (an expert may wait for its turn).
+MIN_STEPS, MIN_STEPS_UNUSED = 2, 5
+# What the replacement of a parameter looks like to the one that the optimizer still holds.
+LEFT_BEHIND = {"unused-in-loss", "parameter-rewrapped", "leaf-replaced"}
+
+
+def _why_zero(q: Question) -> Verdict | None:
+    return hook_modified(q) or zero(q)
+
+
+class Parameters(Subject):
+    checks = {
+        "no-gradient": "every parameter that an optimizer holds gets a gradient",
+        "zero-gradient": "no parameter gets gradients of zeros only",
+        "not-held": "every parameter that gets gradients is held by an optimizer",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # Parameters without a gradient, or with zeros only, by id: what the rules said when they were examined.
+        self._unreached: dict[int, tuple[Any, list[Verdict]]] = {}
+        self._zero: dict[int, tuple[Any, Verdict | None]] = {}
+        # Where modules were last called, by id.
+        self._called: dict[int, tuple[Any, Site]] = {}
+        # Ids of modules and optimizers whose gradients were cleared.
+        self._cleared: set[int] = set()
+
+    def module_called(self, call: ModuleCall) -> None:
+        self._called[id(call.module)] = call.module, call.site
+
+    def after_step(self, record: OptimizerRecord) -> None:
+        if record.steps == EXAMINED_AFTER:
+            self._examine(record)
+
+    def optimizer_forgotten(self, record: OptimizerRecord) -> None:
+        self._examine(record)
+
+    def _examine(self, record: OptimizerRecord) -> None:
+        for p in record.parameters:
+            if not p.requires_grad or id(p) in self._unreached or id(p) in self._zero:
+                continue
+            if not was_reached(p):
+                self._unreached[id(p)] = p, verdicts_on(Question(p))
+            elif (ledger := ledger_of(p)) is not None and not ledger.last_nonzero:
+                self._zero[id(p)] = p, _why_zero(Question(p))
+
+    def was_seen(self, check: str) -> bool:
+        return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
+
+    def findings(self) -> Iterator[Finding]:
+        records = [record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS]
+        explained = {id(p) for p in self.audit.watch.explained}
+        left_behind: set[int] = set()
+        for record in records:
+            not_held = self._not_held(record)
+            if not_held is not None:
+                yield not_held
+            if not_held is not None or "not-in-optimizer" in self.audit.watch.reported_categories():
+                left_behind.add(id(record))
+        for record in records:
+            if not any(map(was_reached, record.parameters)) and self.audit.watch.is_useless(record.optimizer):
+                continue  # that no step had an effect is told already
+            self._examine(record)
+            for p in record.parameters:
+                if id(p) in explained or not p.requires_grad:
+                    continue
+                if not was_reached(p):
+                    yield from self._without_gradient(record, p, id(record) in left_behind)
+                elif id(p) in self._zero:
+                    yield from self._always_zero(record, p)
+
+    def _without_gradient(self, record: OptimizerRecord, p: Any, was_replaced: bool) -> Iterator[Finding]:
+        explanation = first_confirmed(self._unreached[id(p)][1]) or first_confirmed(verdicts_on(Question(p)))
+        if explanation is None or explanation.category in ("ok", "no-backward"):
+            return
+        if was_replaced and explanation.category in LEFT_BEHIND and not self.audit.name_of(p):
+            return
+        if explanation.category == "unused-in-loss":
+            if record.steps < MIN_STEPS_UNUSED:
+                return
+            self._say_where_it_is(explanation, p)
+        yield self._finding("no-gradient", explanation, p, record, "never gets a gradient")
+
+    def _say_where_it_is(self, explanation: Explanation, p: Any) -> None:
+        """Name the line that made an unused parameter, and the call of its module whose result nobody uses."""
+        part = self._unused_part(p)
+        called = self._called.get(id(part))
+        made = [cause.site for cause in p._cause]
+        explanation.causes = locate_all(*([] if called is None else [called[1]]), *made) + explanation.causes
+        if called is not None:
+            path = self.audit.modules.path_of(part)
+            explanation.text += f" `{path}` is called {at(called[1])}, but the loss does not depend on what it returns."
+        elif part is not None:
+            explanation.text += f" `{self.audit.modules.path_of(part)}` is never called."
+
+    def _unused_part(self, p: Any) -> Any:
+        """The largest part of the model that has this parameter and none that a gradient reaches."""
+        return next((module for module in self.audit.modules.modules_around(p) if not any(map(was_reached, module.parameters()))), None)
+
+    def _always_zero(self, record: OptimizerRecord, p: Any) -> Iterator[Finding]:
+        verdict, ledger = self._zero[id(p)][1], ledger_of(p)
+        if ledger is None or ledger.last_nonzero or verdict is None:
+            return
+        explanation = first_confirmed([verdict])
+        if explanation is not None and explanation.category != "ok" and not explanation.harmless:
+            yield self._finding("zero-gradient", explanation, p, record, "gets gradients of zeros only")
+
+    def _finding(self, check: str, explanation: Explanation, p: Any, record: OptimizerRecord, what: str) -> Finding:
+        explanation.headline = f"a parameter that the optimizer holds {what}"
+        explanation.symptom = "no-update"
+        explanation.parameters = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}"]
+        return Finding(check, locate(record.stepped_at), explanation)
+
+    def zeroed(self, owner: Any, site: Site) -> None:
+        self._cleared.add(id(owner))
+
+    def _is_cleared(self, root: Any) -> bool:
+        """Whether the program calls zero_grad() of a model that is in training mode: it means to train it."""
+        return root.training and id(root) in self._cleared
+
+    def _is_meant_to_train(self, root: Any, p: Any, record: OptimizerRecord) -> bool:
+        """Whether a parameter that no optimizer holds is one that the program forgot, rather than one it leaves alone."""
+        if self._is_cleared(root):
+            return True
+        around = list(self.audit.modules.modules_around(p))
+        if any(id(q) in record.held_ids for q in around[-1].parameters(recurse=False)):
+            return True  # another parameter of the same layer is held
+        if self.audit.modules.is_younger(around[-1], record.made_number):
+            return True  # made after the optimizer
+        names = [name for name, _ in root.named_parameters()]
+        held = [i for i, (_, q) in enumerate(root.named_parameters()) if id(q) in record.held_ids]
+        return bool(held) and names.index(self.audit.name_of(p)) > min(held) and _is_scattered(root, record)
+
+    def _not_held(self, record: OptimizerRecord) -> Finding | None:
+        """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
+        watch, modules = self.audit.watch, self.audit.modules
+        held = {id(p) for known in self.audit.optimizers.values() for p in known.parameters}
+        orphans = []
+        for p in watch.reached:
+            ledger = ledger_of(p)
+            if (isinstance(p, Parameter) and p.requires_grad and id(p) not in held and ledger is not None and not ledger.held
+                    and ledger.deposit_count >= MIN_STEPS and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
+                orphans.append(p)
+        if not orphans:
+            return None
+        ours = {id(p) for p in record.parameters}
+        left_behind = not all(was_reached(p) and self.audit.name_of(p) for p in record.parameters)
+        for root in list(modules.roots.values()):
+            hidden = unregistered_of(root)
+            own = {id(p) for p in root.parameters()}
+            found = [p for p in orphans if id(p) in hidden or (id(p) in own and (left_behind or self._is_meant_to_train(root, p, record)))]
+            if not found or not (own & ours or self._is_cleared(root)):
+                continue
+            path = hidden.get(id(found[0]), "")
+            owner = Owner("model", root, f"model.{path}", False) if path else None
+            names = [hidden.get(id(p)) or self.audit.name_of(p) for p in found]
+            visible = [named.path if named is not None else name for p, name in zip(found, names, strict=True)
+                       for named in [owner_of(p, vars(sys.modules["__main__"]))]]
+            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(visible))
+            explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
+            if not path:
+                explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
+            explanation.parameters = names
+            return Finding("not-held", locate(record.stepped_at), explanation)
+        return None
+
+
+def _is_scattered(root: Any, record: OptimizerRecord) -> bool:
+    """Whether the parameters that are held alternate with others more than once: they were picked by kind, not by part."""
+    flags = [id(p) in record.held_ids for p in root.parameters()]
+    return sum(a != b for a, b in zip(flags, flags[1:], strict=False)) > 2

@@ -1,0 +1,181 @@
+"""Rates: is the learning rate what its schedule means it to be, and is the schedule stepped at the right time?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.scheduler_record import SchedulerRecord
+from whygrad.why.audit.series import Series
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
+from whygrad.why.record import Site
+
+MIN_STEPS = 5
+# A rate below this, absolute or as a share of the largest rate, moves nothing.
+NOTHING, NOTHING_SHARE = 1e-12, 1e-4
+# Share of the steps that may have such a rate: the end of a schedule, the beginning of a warmup.
+TOLERATED = 0.4
+# Schedulers that are made to be stepped once per epoch.
+PER_EPOCH = {"StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "ReduceLROnPlateau", "MultiplicativeLR", "PolynomialLR"}
+
+
+class Rate:
+    """The learning rate of one optimizer: of its fastest group."""
+
+    def __init__(self, record: OptimizerRecord) -> None:
+        self.record = record
+        self.values = Series()
+        self.steps_at_nothing = 0
+
+    def note(self, number: int) -> None:
+        rates = [float(group["lr"]) for group in self.record.groups if "lr" in group]
+        if rates:
+            self.values.add(number, max(rates))
+            highest = self.values.greatest
+            self.steps_at_nothing += abs(max(rates)) <= max(NOTHING, NOTHING_SHARE * highest)
+
+
+class Rates(Subject):
+    every_round = frozenset({"scheduler_stepped", "iterated"})
+    checks = {
+        "rate": "the learning rate does not become nothing",
+        "schedule": "every schedule is stepped, on the optimizer that trains, after its steps",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self.rates: dict[int, Rate] = {}
+        # Loaders that were iterated: how often, to tell epochs from batches.
+        self._epochs = 0
+        self._early: list[tuple[SchedulerRecord, Site]] = []
+
+    def iterated(self, loader: Any, site: Site) -> None:
+        self._epochs += 1
+
+    def before_step(self, record: OptimizerRecord) -> None:
+        known = self.rates.get(id(record))
+        if known is None or known.record is not record:
+            known = self.rates[id(record)] = Rate(record)
+        known.note(self.audit.round)
+
+    def scheduler_stepped(self, scheduler: Any, site: Site) -> None:
+        known = self.audit.schedulers.get(id(scheduler))
+        if known is not None and known.steps == 1:
+            record = self._record_of(known)
+            if record is None or not record.steps:
+                self._early.append((known, site))
+
+    def _record_of(self, known: SchedulerRecord) -> OptimizerRecord | None:
+        return next((r for r in self.audit.optimizers.values() if r.optimizer is known.optimizer), None)
+
+    def _scheduler_of(self, record: OptimizerRecord) -> SchedulerRecord | None:
+        found = [s for s in self.audit.schedulers.values() if s.optimizer is record.optimizer]
+        return max(found, key=lambda s: s.steps, default=None)
+
+    def was_seen(self, check: str) -> bool:
+        return bool(self.audit.schedulers) if check == "schedule" else bool(self.rates)
+
+    def findings(self) -> Iterator[Finding]:
+        for rate in self.rates.values():
+            yield from self._nothing(rate)
+        for known in self.audit.schedulers.values():
+            yield from self._schedule(known)
+
+    def _nothing(self, rate: Rate) -> Iterator[Finding]:
+        record, values = rate.record, rate.values
+        if record.steps < MIN_STEPS:
+            return
+        share = rate.steps_at_nothing / values.count
+        scheduler = self._scheduler_of(record)
+        if scheduler is not None and self._is_cyclic_by_mistake(scheduler, record):
+            yield self._per_batch(scheduler, record, f"its cosine has a period of {2 * scheduler.scheduler.T_max} steps and went down and up "
+                                  f"{scheduler.steps // (2 * scheduler.scheduler.T_max)} times")
+        elif share >= TOLERATED:
+            history = (f"The learning rate of {record.kind} was {values.first:.3g} in the first step and {values.last:.3g} in the last: it was "
+                       f"nothing (below {max(NOTHING, NOTHING_SHARE * values.greatest):.1g}) in {rate.steps_at_nothing} of "
+                       f"{count_of(values.count, 'step')}")
+            if scheduler is not None and scheduler.kind in PER_EPOCH and scheduler.steps >= 0.8 * record.steps and record.steps >= 10:
+                yield self._per_batch(scheduler, record, history[0].lower() + history[1:])
+            else:
+                sites = _written_rates(record) if scheduler is None else [
+                    scheduler.stepped_at, scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
+                made = f" It is set by the scheduler {scheduler.kind}, stepped {count_of(scheduler.steps, 'time')} and made {at(scheduler.made_at)}." if scheduler is not None else ""
+                yield finding("rate", "learning-rate-zero", "the learning rate is nothing", f"{history}. A step of size zero learns nothing.{made}",
+                              "correct the schedule's formula (an integer division, a factor per batch that is meant per epoch, a warmup that "
+                              "does not end), or give the optimizer a rate above zero.",
+                              at=record.stepped_at, causes=(*reversed(sites), record.made_at))
+
+    def _is_cyclic_by_mistake(self, scheduler: SchedulerRecord, record: OptimizerRecord) -> bool:
+        period = getattr(scheduler.scheduler, "T_max", None)
+        return (scheduler.kind == "CosineAnnealingLR" and isinstance(period, int) and period > 0 and scheduler.steps >= 0.8 * record.steps
+                and scheduler.steps >= 4 * period)
+
+    def _per_batch(self, scheduler: SchedulerRecord, record: OptimizerRecord, what: str) -> Finding:
+        return finding("rate", "scheduler-per-batch", "a schedule meant for epochs is stepped after every batch",
+                       f"{scheduler.kind}, made {at(scheduler.made_at)}, is stepped {at(scheduler.stepped_at)} after every batch "
+                       f"({count_of(scheduler.steps, 'step')} of the scheduler for {record.steps} of the optimizer): {what}.",
+                       "call scheduler.step() once per epoch, outside the loop over batches (or give it lengths counted in batches).",
+                       at=scheduler.stepped_at, causes=(scheduler.stepped_at, scheduler.made_at))
+
+    def _schedule(self, known: SchedulerRecord) -> Iterator[Finding]:
+        trained = [r for r in self.audit.optimizers.values() if r.steps >= MIN_STEPS]
+        record = self._record_of(known)
+        if not trained:
+            return
+        if record is None or not record.steps:
+            others = [r for r in trained if r.optimizer is not known.optimizer]
+            if others and known.steps:
+                yield finding("schedule", "schedule-wrong", "this schedule belongs to an optimizer that does not train",
+                              f"{known.kind}, made {at(known.made_at)}, changes the learning rate of an optimizer that never steps; the one that "
+                              f"does, made {at(others[0].made_at)}, keeps its rate.",
+                              "give the scheduler the optimizer that steps (make it after the optimizer was made for the last time).",
+                              at=known.stepped_at, causes=(known.made_at, others[0].made_at))
+            return
+        if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known):
+            yield finding("schedule", "schedule-wrong", "this schedule is never stepped",
+                          f"{known.kind}, made {at(known.made_at)}, was never stepped in {count_of(record.steps, 'step')} of its optimizer: the "
+                          "learning rate stays what it is.",
+                          "call scheduler.step() after optimizer.step(), once per epoch or batch as the schedule is meant.",
+                          causes=(known.made_at,))
+        values = self.rates[id(record)].values if id(record) in self.rates else None
+        if values is not None and known.steps >= MIN_STEPS and values.least == values.greatest and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}:
+            yield finding("schedule", "schedule-wrong", "this schedule has no effect",
+                          f"{known.kind}, made {at(known.made_at)}, was stepped {count_of(known.steps, 'time')} {at(known.stepped_at)}, and the learning rate "
+                          f"never changed: it is {values.last:g} from the first step to the last (step_size or milestones lie beyond the run).",
+                          "count step_size, milestones or T_max in the same unit as the calls of scheduler.step() (epochs or batches).",
+                          causes=(known.made_at, known.stepped_at), odd=True)
+        twins = [s for s in self.audit.schedulers.values() if s.optimizer is known.optimizer and s is not known and not self._is_part_of_another(s)]
+        without = [r for r in trained if not any(s.optimizer is r.optimizer for s in self.audit.schedulers.values())]
+        if twins and without and list(self.audit.schedulers.values()).index(known) < list(self.audit.schedulers.values()).index(twins[0]):
+            yield finding("schedule", "schedule-wrong", "two schedules change one optimizer, and another has none",
+                          f"The {known.kind} made {at(known.made_at)} and the {twins[0].kind} made {at(twins[0].made_at)} belong to the same optimizer, whose rate "
+                          f"falls twice as fast; the optimizer made {at(without[0].made_at)} keeps its rate.",
+                          "give each scheduler its own optimizer.", causes=(known.made_at, twins[0].made_at, without[0].made_at),
+                          symptom="wrong-value")
+        for early, site in self._early:
+            if early is known:
+                yield finding("schedule", "scheduler-before-optimizer", "the scheduler steps before the optimizer",
+                              f"scheduler.step() was called {at(site)} before the first optimizer.step() {at(record.stepped_at)}: the first "
+                              "value of the schedule is skipped, and every later one comes a step early.",
+                              "call optimizer.step() first, then scheduler.step().", at=site, causes=(site, record.stepped_at),
+                              symptom="wrong-value")
+
+    def _is_part_of_another(self, known: SchedulerRecord) -> bool:
+        return any(known.scheduler is inner for other in self.audit.schedulers.values()
+                   for inner in vars(other.scheduler).get("_schedulers", ()))
+
+
+def _written_rates(record: OptimizerRecord) -> list[Any]:
+    """The lines of the program that write a learning rate by hand: `group["lr"] = ...`."""
+    here = locate(record.stepped_at)
+    return [] if here is None else lines_matching(here.file, r"""\[["']lr["']\]\s*[*/+-]?=[^=]""")
+
+
+def _lambda_sites(scheduler: Any) -> list[Site]:
+    """The functions that a LambdaLR calls."""
+    return [(function.__code__, 0) for function in vars(scheduler).get("lr_lambdas", ()) if hasattr(function, "__code__")]

@@ -1,0 +1,52 @@
+"""What the audit looks at in arrays: norms, samples that recognize equal values, whether all numbers are finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.core.tensor import Tensor
+from whygrad.why.gradient_flow import gradient_values
+
+# Elements by which an array is recognized.
+SAMPLE_SIZE = 64
+
+
+def array_of(t: Any) -> np.ndarray:
+    """The numbers of a tensor or gradient; the stored ones of a sparse one."""
+    return gradient_values(t)
+
+
+def sample(t: Any) -> np.ndarray:
+    """A few elements of an array, evenly spread: equal arrays have equal samples."""
+    flat = array_of(t).reshape(-1)
+    step = max(1, -(-flat.size // SAMPLE_SIZE))
+    return flat[::step].copy()
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two samples are equal; not-a-number equals itself."""
+    return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def norm(t: Any) -> float:
+    """The Euclidean norm, in double precision where squares would overflow or vanish."""
+    array = array_of(t)
+    if array.dtype.kind not in "fc":
+        array = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        total = float(np.vdot(array, array).real)
+        if not 1e-30 < total < 1e30:
+            wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+            total = float(np.vdot(wide, wide).real)
+    return float(np.sqrt(total))
+
+
+def is_finite(t: Any) -> bool:
+    array = array_of(t)
+    return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+
+
+def is_float(t: Any) -> bool:
+    return isinstance(t, Tensor) and array_of(t).dtype.kind in "fc"
