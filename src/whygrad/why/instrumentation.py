@@ -31,9 +31,10 @@ COPYING = {"Tensor.item": ".item()", "Tensor.tolist": ".tolist()", "Tensor.numpy
 CLIPPING = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"})
 # What compares a prediction with a target, and what the audit hears of in every round beside it.
 LOSSES = frozenset({f"torch.nn.functional.{name}" for name in (
-    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss",
-    "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "multilabel_soft_margin_loss",
-    "multi_margin_loss", "soft_margin_loss", "cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "ctc_loss")})
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss",
+    "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss",
+    "multilabel_soft_margin_loss", "multi_margin_loss", "soft_margin_loss", "cosine_embedding_loss", "margin_ranking_loss",
+    "triplet_margin_loss", "ctc_loss")})
 DROPOUTS = frozenset({"torch.nn.functional.dropout", "torch.nn.functional.dropout2d", "torch.nn.functional.alpha_dropout"})
 PREDICTING = frozenset({"Tensor.argmax", "torch.argmax"})
 DATA = frozenset({"Tensor.data.__get__", "Tensor.data.__set__"})

@@ -38,7 +38,8 @@ def site(depth: int = 1) -> Site:
 
 def callers(limit: int = 2) -> tuple[Site, ...]:
     """Where the user's function was called from, and so on outwards."""
-    frame, found = program_frame(1).f_back, []
+    found: list[Site] = []
+    frame = program_frame(1).f_back
     while frame is not None and len(found) < limit:
         if not is_internal(frame):
             found.append((frame.f_code, frame.f_lasti))

@@ -50,7 +50,8 @@ TRUSTED_AFTER = 50
 class Watch(EventLog):
     """`on_answer` is called with each answer when it is found."""
 
-    # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads gradients.
+    # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads
+    # gradients.
     traces = True
 
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
@@ -89,7 +90,7 @@ class Watch(EventLog):
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
 
     def listen(self, on: bool) -> None:
-        self.calls.switch(on)
+        self._call_listener.switch(on)
 
     def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
         if self.traces:
@@ -119,7 +120,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo, self.calls = instrument(self)
+        self._undo, self._call_listener = instrument(self)
         self.audit.start()
 
     def stop(self) -> list[Answer]:
@@ -151,9 +152,9 @@ class Watch(EventLog):
         for where, explanation in end_of_run.unread_problems(self):
             if not self._is_reported(explanation):
                 self._add_answer(where, explanation, self._moment())
-        for found in self.audit.findings():
-            if not self._is_reported(found.explanation):
-                self._add_answer(found.where, found.explanation, self._moment())
+        for finding in self.audit.findings():
+            if not self._is_reported(finding.explanation):
+                self._add_answer(finding.where, finding.explanation, self._moment())
 
     def _is_reported(self, explanation: Explanation) -> bool:
         """True if the same cause is in an answer already."""

@@ -10,7 +10,7 @@ from whygrad.why.audit import rounds
 from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.loss_record import LossRecord
 from whygrad.why.audit.module_tree import ModuleTree
-from whygrad.why.audit.observation import Call, ModuleCall, Observation
+from whygrad.why.audit.observation import Observation
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import Provenance
 from whygrad.why.audit.scheduler_record import SchedulerRecord
@@ -129,8 +129,9 @@ class Audit:
         key = event, self.is_resting
         found = self._listeners.get(key)
         if found is None:
+            subjects: list[Any] = [self, self.modules, self.provenance, *self.subjects]
             found = self._listeners[key] = [
-                getattr(subject, event) for subject in (self, self.modules, self.provenance, *self.subjects)
+                getattr(subject, event) for subject in subjects
                 if hasattr(subject, event) and (not self.is_resting or event in subject.every_round)]
         return found
 

@@ -34,7 +34,8 @@ class ModuleTree:
         self._made: dict[int, tuple[weakref.ref[Any], Site, int]] = {}
         self._losses: dict[Site, Any] = {}
         self._called: dict[Site, dict[int, Any]] = {}
-        # Where each parameter is registered, by id; ties that were broken by the replacement of a module: the module and name that
+        # Where each parameter is registered, by id; ties that were broken by the replacement of a module: the module and name
+        # that
         # still have the old parameter, those that have a new one, and the line.
         self._places: dict[int, list[tuple[weakref.ref[Any], str]]] = {}
         self.broken_ties: list[tuple[Any, str, Any, str, Site]] = []
@@ -49,7 +50,8 @@ class ModuleTree:
         old = module._modules.get(name)
         if old is not None and old is not child:
             for own, p in old._parameters.items():
-                partner = next((place for place in self._places.get(id(p), ()) if place[0]() is not old and place[0]() is not None), None)
+                partner = next((place for place in self._places.get(id(p), ())
+                                if place[0]() is not old and place[0]() is not None), None)
                 if partner is not None and child is not None and child._parameters.get(own) is not p:
                     self.broken_ties.append((partner[0](), partner[1], child, own, record.program_site()))
         if child is not None:

@@ -38,7 +38,7 @@ class Made:
         is_small = array.dtype.kind in "iu" and 0 < array.size <= MAX_LABELS
         self.merged: tuple[int, int, str] | None = None
         self.range = (int(array.min()), int(array.max())) if is_small else None
-        self.depth = 1 + max([parent.depth for parent in parents], default=0)
+        self.depth: int = 1 + max([parent.depth for parent in parents], default=0)
         self.parents = parents if self.depth < MAX_DEPTH else ()
 
     def ancestors(self) -> Iterator[Made]:

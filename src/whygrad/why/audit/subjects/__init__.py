@@ -24,5 +24,5 @@ from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
-    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets, LossInputs,
-    Modes, Layers, Structure, Aliases, Curvature, Memory)
+    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
+    LossInputs, Modes, Layers, Structure, Aliases, Curvature, Memory)

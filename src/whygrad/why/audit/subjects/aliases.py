@@ -33,7 +33,8 @@ class Aliases(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        # (name of the copy, name of the original, line); lines that load a model's own tensors; lines that write into stored data.
+        # (name of the copy, name of the original, line); lines that load a model's own tensors; lines that write into stored
+        # data.
         self._names: list[tuple[str, str, Any]] = []
         self._loaded: dict[Site, Any] = {}
         self._stored: dict[Site, set[int]] = {}
@@ -84,21 +85,25 @@ class Aliases(Subject):
     def findings(self) -> Iterator[Finding]:
         for name, other, line in self._names:
             yield finding("copies", "module-aliased", f"`{name}` is `{other}`, not a copy of it",
-                          f"`{name}` and `{other}` are the same module object: an assignment makes no copy, so `{name}` changes with every step of the "
-                          "optimizer, and does not stay behind as it should.",
+                          f"`{name}` and `{other}` are the same module object: an assignment makes no copy, so `{name}` "
+                          "changes with every step of the optimizer, and does not stay behind as it should.",
                           f"copy it: {name} = copy.deepcopy({other}).", causes=(line,), symptom="wrong-value")
         for site, kind in self._loaded.items():
             yield finding("copies", "state-aliased", "the loaded state is the model's own",
-                          f"load_state_dict {at(site)} gives {kind} the very tensors it has: state_dict() returns references to the parameters, not copies, so what "
-                          "was kept has followed every step since, and loading it changes nothing.",
-                          "keep a copy: copy.deepcopy(model.state_dict()), or {k: v.clone() for k, v in model.state_dict().items()}.",
+                          f"load_state_dict {at(site)} gives {kind} the very tensors it has: state_dict() returns "
+                          "references to the parameters, not copies, so what was kept has followed every step since, and "
+                          "loading it changes nothing.",
+                          "keep a copy: copy.deepcopy(model.state_dict()), or "
+                          "{k: v.clone() for k, v in model.state_dict().items()}.",
                           at=site, causes=(*self._kept_at(site), site), symptom="wrong-value")
         for site, rounds in self._stored.items():
             if len(rounds) >= MIN_TIMES:
                 yield finding("copies", "data-mutated", "stored data is changed in place",
-                              f"__getitem__ writes in place {at(site)} into a view of the stored data, in {count_of(len(rounds), 'observed step')}: each epoch changes "
-                              "the data a little more, and it drifts away from what it was.",
-                              "clone the sample before changing it, or use operations that are not in place.", causes=(site,), symptom="wrong-value")
+                              f"__getitem__ writes in place {at(site)} into a view of the stored data, in "
+                              f"{count_of(len(rounds), 'observed step')}: each epoch changes the data a little more, and "
+                              "it drifts away from what it was.",
+                              "clone the sample before changing it, or use operations that are not in place.",
+                              causes=(site,), symptom="wrong-value")
 
     def _kept_at(self, site: Site) -> list[Any]:
         here = locate(site)

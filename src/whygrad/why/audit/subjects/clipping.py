@@ -55,11 +55,12 @@ class Clipping(Subject):
             typical = median(norms.values) if norms.count else 0.0
             if typical > EXPLODED:
                 continue
-            what = (f"their norm is {typical:.2g} before and at most {clip.limit:g} after, so {median(values):.0e} of them is left"
+            what = (f"their norm is {typical:.2g} before and at most {clip.limit:g} after, so "
+                    f"{median(values):.0e} of them is left"
                     if clip.norm is not None else f"nearly every element is cut down to {clip.limit:g}")
             yield finding("clip", "clip-too-tight", "clipping leaves almost nothing of the gradients",
-                          f"{clip.function} {at(clip.site)} clipped the gradients in {count_of(shares.count, 'step')}: {what}. The steps are "
-                          "too small to learn from.",
+                          f"{clip.function} {at(clip.site)} clipped the gradients in {count_of(shares.count, 'step')}: "
+                          f"{what}. The steps are too small to learn from.",
                           "raise the limit (max_norm=1.0 is usual; it should only cut off outliers).", causes=(clip.site,))
 
 

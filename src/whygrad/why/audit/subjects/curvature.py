@@ -77,8 +77,10 @@ class Curvature(Subject):
                 continue
             where, name = next(iter(self._activations.items()))
             yield finding("curvature", "second-derivative-zero", "the second derivative is zero everywhere",
-                          f"autograd.grad {at(site)} differentiated a gradient once more, {count_of(times, 'time')}, and the result was exactly 0 each time: "
-                          f"the network is piecewise linear ({name} {at(where)}), so its second derivative with respect to the input is zero. What is "
-                          "built on it does not train anything.",
-                          "use a smooth activation (tanh, softplus, SiLU, GELU) where curvature matters.", causes=(site, where), symptom="zero")
+                          f"autograd.grad {at(site)} differentiated a gradient once more, {count_of(times, 'time')}, and "
+                          f"the result was exactly 0 each time: the network is piecewise linear ({name} {at(where)}), so "
+                          "its second derivative with respect to the input is zero. What is built on it does not train "
+                          "anything.",
+                          "use a smooth activation (tanh, softplus, SiLU, GELU) where curvature matters.",
+                          causes=(site, where), symptom="zero")
 

@@ -32,7 +32,7 @@ class Factor(NamedTuple):
     name: str
     site: Site
     log: float
-    count: int
+    number: int
 
 
 class GradientScale(Subject):
@@ -64,7 +64,7 @@ class GradientScale(Subject):
             log, count = math.log10(after / before), 1
             known = self._factors.get(key)
             if known is not None:
-                log, count = known.log + log, known.count + 1
+                log, count = known.log + log, known.number + 1
             self._factors[key] = Factor(*key, log, count)
             drop_oldest(self._factors, MAX_SITES)
 
@@ -88,7 +88,7 @@ class GradientScale(Subject):
         return found
 
     def _judge(self, layers: list[tuple[str, float]]) -> Iterator[Finding]:
-        (first, low), (last, high) = layers[0], layers[-1]
+        low, (last, high) = layers[0][1], layers[-1]
         smallest, largest = min(layers, key=_scale), max(layers, key=_scale)
         if largest[1] / smallest[1] > RATIO and layers.index(smallest) < layers.index(largest):
             low_name = smallest[0]
@@ -97,8 +97,8 @@ class GradientScale(Subject):
             yield finding(
                 "vanishing", "vanishing-gradient", "gradients vanish on their way to the first layers",
                 f"The gradients of `{low_name}` ({smallest[1]:.1e} per element) are {largest[1] / smallest[1]:.0e} times smaller "
-                f"than those of `{largest[0]}` ({largest[1]:.1e}): with one learning rate for both, the earlier layers do not learn."
-                + _blame(worst, "shrinks"),
+                f"than those of `{largest[0]}` ({largest[1]:.1e}): with one learning rate for both, the earlier layers do not "
+                "learn." + _blame(worst, "shrinks"),
                 "use an activation that does not saturate (ReLU, GELU), residual connections or normalisation, and an "
                 "initialisation that keeps the scale; for long sequences, gates or truncation.",
                 causes=_sites(worst, self._made_at(low_name, layers)), parameters=affected)
@@ -106,8 +106,8 @@ class GradientScale(Subject):
             worst = max(self._factors.values(), key=lambda factor: factor.log, default=None)
             yield finding(
                 "exploding", "exploding-gradient", "gradients explode on their way to the first layers",
-                f"The gradients of `{largest[0]}` ({largest[1]:.1e} per element) are {largest[1] / high:.0e} times larger than those of "
-                f"`{last}` ({high:.1e})." + _blame(worst, "multiplies"),
+                f"The gradients of `{largest[0]}` ({largest[1]:.1e} per element) are {largest[1] / high:.0e} times larger "
+                f"than those of `{last}` ({high:.1e})." + _blame(worst, "multiplies"),
                 "scale the initialisation down (or use the default one), normalise between layers, or use residual connections; "
                 "clipping only hides it.", causes=_sites(worst, self._made_at(largest[0], layers)), parameters=[largest[0]],
                 symptom="wrong-value")
@@ -128,7 +128,8 @@ def _scale(layer: tuple[str, float]) -> float:
 def _blame(worst: Factor | None, does: str) -> str:
     if worst is None or abs(worst.log) < 1:
         return ""
-    return f" Most of it happens in {worst.name} {at(worst.site)}: it {does} the gradient, by 1e{worst.log / worst.count:+.1f} each time."
+    return (f" Most of it happens in {worst.name} {at(worst.site)}: it {does} the gradient, by "
+            f"1e{worst.log / worst.number:+.1f} each time.")
 
 
 def _sites(worst: Factor | None, made: list[Site]) -> tuple[Site, ...]:

@@ -126,20 +126,26 @@ class Inputs(Subject):
         lines = lines_of(history.made)
         what = "token (or index)" if history.kind in "iu" else "number"
         return finding("input-informative", "input-degenerate", "the inputs say nothing: they are all the same number",
-                       f"Every {what} that {type(history.module).__name__} was given {at(history.site)} in {count_of(len(history.rounds), 'observed step')} "
-                       f"is {history.low:g}: the input is constant, so the output can only learn the average of the targets. It was made "
+                       f"Every {what} that {type(history.module).__name__} was given {at(history.site)} in "
+                       f"{count_of(len(history.rounds), 'observed step')} is {history.low:g}: the input is constant, so "
+                       "the output can only learn the average of the targets. It was made "
                        f"{at(lines[0]) if lines else 'outside of what was seen'}.",
-                       "look at how the inputs are made: an integer division, a normalisation along the wrong dimension (mean, std), an encoding "
-                       "that knows none of the words.", at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
+                       "look at how the inputs are made: an integer division, a normalisation along the wrong dimension "
+                       "(mean, std), an encoding that knows none of the words.",
+                       at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
 
     def _unused(self, history: InputHistory) -> Iterator[Finding]:
         code = getattr(type(history.module).forward, "__code__", None)
-        for name in sorted(history.unused or ()) if code is not None else ():
+        if code is None:
+            return
+        for name in sorted(history.unused or ()):
             yield finding("input-informative", "argument-unused", "an input of the model is never used",
-                          f"forward of {type(history.module).__name__} is given `{name}`, but no operation used it in {count_of(len(history.rounds), 'observed step')}: "
-                          "the output does not depend on it (is another argument used in its place?).",
+                          f"forward of {type(history.module).__name__} is given `{name}`, but no operation used it in "
+                          f"{count_of(len(history.rounds), 'observed step')}: the output does not depend on it (is another "
+                          "argument used in its place?).",
                           f"use `{name}`, or leave it out.", at=history.site,
-                          causes=(location_of_line(code.co_filename, code.co_firstlineno, code.co_name), history.site), symptom="wrong-value", odd=True)
+                          causes=(location_of_line(code.co_filename, code.co_firstlineno, code.co_name), history.site),
+                          symptom="wrong-value", odd=True)
 
     def _constant_features(self, history: InputHistory, constant: np.ndarray) -> Iterator[Finding]:
         share = float(constant.mean())
@@ -147,10 +153,11 @@ class Inputs(Subject):
             return
         lines = lines_of(history.made)
         yield finding("input-informative", "input-degenerate", "most features of the input are constant",
-                      f"{int(constant.sum())} of {constant.size} features that {type(history.module).__name__} was given {at(history.site)} had the "
-                      f"same value in every sample of {count_of(len(history.rounds), 'observed step')}.",
-                      "look at how these features are made, or leave them out.", at=history.site, causes=(*lines[:3], history.site),
-                      symptom="wrong-value", odd=True)
+                      f"{int(constant.sum())} of {constant.size} features that {type(history.module).__name__} was given "
+                      f"{at(history.site)} had the same value in every sample of "
+                      f"{count_of(len(history.rounds), 'observed step')}.",
+                      "look at how these features are made, or leave them out.",
+                      at=history.site, causes=(*lines[:3], history.site), symptom="wrong-value", odd=True)
 
     def _constant(self, history: InputHistory) -> Iterator[Finding]:
         """The same batch in every step, although the program means to give others."""
@@ -159,8 +166,8 @@ class Inputs(Subject):
         needed = 0.8 * len(history.rounds)
         seeds = _by_line(self._seeds)
         within = [(site, rounds) for site, rounds in seeds if len(rounds & history.rounds) >= needed]
-        loaders = [site for site, rounds in _by_line({site: rounds for site, (rounds, batches) in self._loaders.items() if batches > 1})
-                   if len(rounds & history.rounds) >= needed]
+        iterated = {site: rounds for site, (rounds, batches) in self._loaders.items() if batches > 1}
+        loaders = [site for site, rounds in _by_line(iterated) if len(rounds & history.rounds) >= needed]
         lines = lines_of(history.made)
         if within:
             site = within[0][0]
@@ -179,8 +186,10 @@ class Inputs(Subject):
         else:
             return
         yield finding("data-varies", "data-constant", "every step sees the same batch",
-                      f"The input of {type(history.module).__name__} {at(history.site)} was identical in all {len(history.rounds)} observed steps: {cause}. "
-                      "The model learns this batch by heart, and nothing else.", fix, at=history.site, causes=causes,
+                      f"The input of {type(history.module).__name__} {at(history.site)} was identical in all "
+                      f"{len(history.rounds)} observed steps: {cause}. The model learns this batch by heart, and nothing "
+                      "else.",
+                      fix, at=history.site, causes=causes,
                       symptom="wrong-value")
 
     def _is_meant(self, site: Site | None) -> bool:

@@ -134,7 +134,8 @@ class Layers(Subject):
             return
         given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
         values = array_of(output)
-        if given is not None and values.ndim >= 1 and values.shape[0] > 1 and given._array.ndim and given._array.shape[0] == values.shape[0]:
+        is_batch = values.ndim >= 1 and values.shape[0] > 1
+        if given is not None and is_batch and given._array.ndim and given._array.shape[0] == values.shape[0]:
             seen = self._outputs.setdefault(id(module), Seen(call.site, kind))
             seen.note(self.audit.round, _varies(array_of(given)) and not _varies(values))
             if self.audit.round in seen.bad_rounds and self._lost_at is not None:
@@ -152,41 +153,49 @@ class Layers(Subject):
         seen.note(self.audit.round, values.shape[0] == 1 or not _varies(values))
 
     def was_seen(self, check: str) -> bool:
-        looked_at = {"outputs-vary": self._outputs, "dropout": self._dropout, "masks": self._masks, "saturation": self._activations,
-                     "batch-norm": self._norms}[check]
-        return any(len(seen.rounds) >= MIN_ROUNDS for seen in looked_at.values())
+        looked_at: dict[str, dict[Any, Seen]] = {
+            "outputs-vary": self._outputs, "dropout": self._dropout, "masks": self._masks, "saturation": self._activations,
+            "batch-norm": self._norms}
+        return any(len(seen.rounds) >= MIN_ROUNDS for seen in looked_at[check].values())
 
     def findings(self) -> Iterator[Finding]:
         for seen in self._dropout.values():
             if seen.is_always_bad:
                 yield finding("dropout", "dropout-all", "dropout drops everything",
-                              f"dropout {at(seen.site)} has p={seen.detail:g}, the probability to drop an element (not to keep it): "
-                              f"{'nothing' if seen.detail == 1 else f'only {1 - seen.detail:.0%} of the elements'} gets through, and no gradient gets back.",
-                              "use a small p (0.1 to 0.5 is usual).", causes=(*self.audit.modules.made_at_called(seen.site, _drops_all), seen.site),
-                              symptom="zero")
+                              f"dropout {at(seen.site)} has p={seen.detail:g}, the probability to drop an element (not to "
+                              "keep it): "
+                              f"{'nothing' if seen.detail == 1 else f'only {1 - seen.detail:.0%} of the elements'} gets "
+                              "through, and no gradient gets back.",
+                              "use a small p (0.1 to 0.5 is usual).",
+                              causes=(*self.audit.modules.made_at_called(seen.site, _drops_all), seen.site), symptom="zero")
         for seen in self._masks.values():
             if seen.is_always_bad:
                 share, whole, made = seen.detail
                 yield finding("masks", "masked-all", "a mask hides what it should show",
                               f"masked_fill {at(seen.site)} overwrites {share:.0%} of the elements (True means hidden)"
-                              + (f"; {whole:.0%} of the rows are hidden as a whole" if whole else "") + ". It looks inverted: the mask is True where "
-                              "the real elements are, so padding is attended to instead of them.",
+                              + (f"; {whole:.0%} of the rows are hidden as a whole" if whole else "")
+                              + ". It looks inverted: the mask is True where the real elements are, so padding is attended to "
+                              "instead of them.",
                               "invert the mask (~mask), or compare the other way round (== pad instead of != pad).",
                               causes=(seen.site, made), symptom="wrong-value", odd=share < 0.6)
         for seen in self._activations.values():
             if seen.is_always_bad:
                 share, size = seen.detail
                 yield finding("saturation", "saturated", f"{seen.name} is saturated",
-                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in {count_of(len(seen.rounds), 'observed step')} lies at its flat ends, it is saturated: its "
+                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in "
+                              f"{count_of(len(seen.rounds), 'observed step')} lies at its flat ends, it is saturated: its "
                               f"inputs are too large ({size:.3g} on average), and hardly any gradient passes.",
-                              "normalise the inputs, or scale down the weights before it, so that the values stay between -2 and 2.",
+                              "normalise the inputs, or scale down the weights before it, so that the values stay between -2 "
+                              "and 2.",
                               causes=(seen.site,), symptom="zero")
         for seen in self._dims.values():
             if len(seen.rounds) >= MIN_ROUNDS and len(seen.bad_rounds) >= len(seen.rounds) - 1:
                 yield finding("outputs-vary", "wrong-dim", f"{seen.name} runs over the batch",
-                              f"{seen.name} {at(seen.site)} runs along dimension 0, which is the batch: each sample's result depends on the other samples of its "
-                              f"batch, in {count_of(len(seen.rounds), 'observed step')}.",
-                              "use the dimension of the classes, keys or features (dim=-1 or dim=1).", causes=(seen.site,), symptom="wrong-value")
+                              f"{seen.name} {at(seen.site)} runs along dimension 0, which is the batch: each sample's "
+                              "result depends on the other samples of its batch, in "
+                              f"{count_of(len(seen.rounds), 'observed step')}.",
+                              "use the dimension of the classes, keys or features (dim=-1 or dim=1).",
+                              causes=(seen.site,), symptom="wrong-value")
         yield from self._constant_outputs()
         yield from self._batch_norms()
 
@@ -197,10 +206,12 @@ class Layers(Subject):
             name, site = seen.detail or ("", None)
             where = f" The differences were lost in {name} {at(site)}." if site is not None else ""
             found = finding("outputs-vary", "output-constant", "the model gives the same output for every sample",
-                          f"In {count_of(len(seen.rounds), 'observed step')} the samples of a batch differed, but {seen.name} {at(seen.site)} gave the same output "
-                          f"for each of them.{where} What it learns is the average of the targets.",
-                          "look at the dimension along which it averages, normalises or applies softmax: the batch (dim 0), or a dimension of one "
-                          "element.", at=seen.site, causes=(site, seen.site) if site is not None else (seen.site,), symptom="wrong-value")
+                            f"In {count_of(len(seen.rounds), 'observed step')} the samples of a batch differed, but {seen.name} "
+                            f"{at(seen.site)} gave the same output for each of them.{where} What it learns is the average of "
+                            "the targets.",
+                            "look at the dimension along which it averages, normalises or applies softmax: the batch (dim 0), "
+                            "or a dimension of one element.",
+                            at=seen.site, causes=(site, seen.site) if site is not None else (seen.site,), symptom="wrong-value")
             found.hides = {"zero-factor"} if name in ("softmax", "log_softmax") else None
             yield found
 
@@ -209,11 +220,13 @@ class Layers(Subject):
             if not seen.is_always_bad:
                 continue
             module = self._norm_modules[key]
-            what = ("a single sample: it normalises each sample by itself, and removes what tells samples apart" if seen.detail[0] == 1 else
+            what = ("a single sample: it normalises each sample by itself, and removes what tells samples apart"
+                    if seen.detail[0] == 1 else
                     f"{seen.detail[0]} equal samples: nothing is left after the mean is subtracted")
             yield finding("batch-norm", "batchnorm-single", "batch norm sees a single sample",
-                          f"{seen.name} `{self.audit.modules.path_of(module)}`, called {at(seen.site)}, was given batches of shape {tuple(seen.detail)} in "
-                          f"{count_of(len(seen.rounds), 'observed step')}: {what}. Its running statistics are those of single samples (batch size 1).",
+                          f"{seen.name} `{self.audit.modules.path_of(module)}`, called {at(seen.site)}, was given batches "
+                          f"of shape {tuple(seen.detail)} in {count_of(len(seen.rounds), 'observed step')}: {what}. Its "
+                          "running statistics are those of single samples (batch size 1).",
                           "use larger batches, or GroupNorm or LayerNorm, which do not depend on the batch.",
                           causes=(seen.site, self.audit.modules.made_at(module)), symptom="wrong-value")
 

@@ -63,7 +63,7 @@ class Loop(Subject):
             record = max(self.audit.optimizers.values(), key=lambda r: r.steps, default=None)
             yield finding(
                 "applied", "grad-cleared", "most gradients are cleared before a step applies them",
-                f"Of {passes.count} backward passes {at(site)}, {passes.wasted} were cleared by zero_grad() {at(passes.cleared_at)} before "
-                "optimizer.step() could apply them: only the others count.",
+                f"Of {passes.count} backward passes {at(site)}, {passes.wasted} were cleared by zero_grad() "
+                f"{at(passes.cleared_at)} before optimizer.step() could apply them: only the others count.",
                 "clear the gradients once per step (right after optimizer.step()), not once per backward.",
                 at=site, causes=(passes.cleared_at, None if record is None else record.stepped_at, site))

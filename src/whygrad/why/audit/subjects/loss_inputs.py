@@ -21,7 +21,8 @@ from whygrad.why.run_facts import drop_oldest
 MIN_CALLS = 2
 MAX_SITES = 64
 # Ops that may stand between an activation and the loss without changing what it is.
-BETWEEN = VIEWS | BOUNDED | rows_with("picking") | (ARITHMETIC & {"add"}) | {"gather", "index", "getitem", "flatten", "contiguous", "clone"}
+BETWEEN = (VIEWS | BOUNDED | rows_with("picking") | (ARITHMETIC & {"add"})
+           | {"gather", "index", "getitem", "flatten", "contiguous", "clone"})
 MAX_DISTANCE = 12
 
 
@@ -64,7 +65,8 @@ class LossInputs(Subject):
         for name, site in chain[:1]:
             known.activations[name] = known.activations.get(name, (0, site))[0] + 1, site
         if chain[1:] and chain[0][0] == "log":
-            known.activations[f"log of {chain[1][0]}"] = known.activations.get(f"log of {chain[1][0]}", (0, site))[0] + 1, chain[1][1]
+            name, site = f"log of {chain[1][0]}", chain[1][1]
+            known.activations[name] = known.activations.get(name, (0, site))[0] + 1, site
         look = _look(array_of(prediction))
         known.looks[look] = known.looks.get(look, 0) + 1
 
@@ -84,10 +86,10 @@ class LossInputs(Subject):
         for site, (count, inner) in self._logs.items():
             if count >= MIN_CALLS:
                 yield finding("loss-input", "log-softmax-twice", "a logarithm is taken twice",
-                              f"log {at(site)} is applied to log-probabilities, the result of log_softmax {at(inner)}: these are negative, and "
-                              "their logarithm is no number, or a constant where they are clamped.",
-                              "use the log-probabilities as they are (nll_loss), or take the log of softmax.", causes=(inner, site),
-                              symptom="wrong-value")
+                              f"log {at(site)} is applied to log-probabilities, the result of log_softmax {at(inner)}: "
+                              "these are negative, and their logarithm is no number, or a constant where they are clamped.",
+                              "use the log-probabilities as they are (nll_loss), or take the log of softmax.",
+                              causes=(inner, site), symptom="wrong-value")
 
     def _judge(self, known: LossInput) -> Iterator[Finding]:
         loss = known.name
@@ -104,40 +106,44 @@ class LossInputs(Subject):
             if "softmax" in made or ("probabilities" in looks and "log_softmax" not in made):
                 site = made.get("softmax")
                 yield report("softmax-before-loss", "softmax is applied twice",
-                             f"{where} is given probabilities{_from('softmax', site)}, but expects logits: it applies log_softmax itself. The second "
-                             "softmax sees numbers between 0 and 1 only, so the loss can hardly fall and the gradients are small.",
+                             f"{where} is given probabilities{_from('softmax', site)}, but expects logits: it applies "
+                             "log_softmax itself. The second softmax sees numbers between 0 and 1 only, so the loss can "
+                             "hardly fall and the gradients are small.",
                              "give cross_entropy the logits: leave out the softmax in training.", site)
             elif "log_softmax" in made or "log of softmax" in made:
                 site = made.get("log_softmax") or made["log of softmax"]
                 yield report("log-softmax-twice", "log_softmax is applied twice",
-                             f"{where} is given log-probabilities{_from('log_softmax', site)}, and applies log_softmax once more. The value is the same, "
-                             "since log_softmax of log-probabilities changes nothing, but the work is done twice.",
+                             f"{where} is given log-probabilities{_from('log_softmax', site)}, and applies log_softmax "
+                             "once more. The value is the same, since log_softmax of log-probabilities changes nothing, "
+                             "but the work is done twice.",
                              "use nll_loss for log-probabilities, or give cross_entropy the logits.", site, odd=True)
         elif loss == "nll_loss":
             if "softmax" in made or "probabilities" in looks:
                 yield report("wrong-loss-input", "nll_loss is given probabilities",
-                             f"{where} is given probabilities{_from('softmax', made.get('softmax'))}, but expects their logarithms: it does not take the "
-                             "logarithm itself, and what is minimised is not the likelihood.",
+                             f"{where} is given probabilities{_from('softmax', made.get('softmax'))}, but expects their "
+                             "logarithms: it does not take the logarithm itself, and what is minimised is not the "
+                             "likelihood.",
                              "use log_softmax instead of softmax, or cross_entropy on the logits.", made.get("softmax"))
             elif not made and "log-probabilities" not in looks and "other" in looks:
                 yield report("wrong-loss-input", "nll_loss is given logits",
-                             f"{where} is given numbers that are no log-probabilities (their exponentials do not sum to 1): logits without "
-                             "log_softmax. The loss has no lower bound, and falls for ever.",
+                             f"{where} is given numbers that are no log-probabilities (their exponentials do not sum to "
+                             "1): logits without log_softmax. The loss has no lower bound, and falls for ever.",
                              "apply log_softmax first, or use cross_entropy, which does.")
         elif loss == "binary_cross_entropy_with_logits" and ({"sigmoid", "softmax"} & made.keys()):
             name = "sigmoid" if "sigmoid" in made else "softmax"
             yield report("sigmoid-before-logits", f"{name} is applied before a loss that applies sigmoid itself",
-                         f"{where} is given probabilities{_from(name, made[name])}, but expects logits: it applies sigmoid itself. What it compares "
-                         "with the target lies between 0.5 and 0.73 always.",
+                         f"{where} is given probabilities{_from(name, made[name])}, but expects logits: it applies sigmoid "
+                         "itself. What it compares with the target lies between 0.5 and 0.73 always.",
                          "give it the logits, or use binary_cross_entropy.", made[name])
         elif loss == "kl_div" and ("softmax" in made or "probabilities" in looks) and "log_softmax" not in made:
             yield report("wrong-loss-input", "kl_div is given probabilities",
-                         f"{where} is given probabilities{_from('softmax', made.get('softmax'))} as its first argument, but expects their logarithms "
-                         "(log_softmax): what it computes is no divergence.",
+                         f"{where} is given probabilities{_from('softmax', made.get('softmax'))} as its first argument, "
+                         "but expects their logarithms (log_softmax): what it computes is no divergence.",
                          "use log_softmax for the first argument of kl_div.", made.get("softmax"))
         elif loss == "poisson_nll_loss" and known.options.get("log_input", True) and "exp" in made:
             yield report("wrong-loss-input", "poisson_nll_loss is given exp of the log-rate",
-                         f"{where} expects the logarithm of the rate (log_input=True) and takes exp itself, but is given exp {at(made['exp'])}: exp of exp.",
+                         f"{where} expects the logarithm of the rate (log_input=True) and takes exp itself, but is given exp "
+                         f"{at(made['exp'])}: exp of exp.",
                          "give it the log-rate, or set log_input=False.", made["exp"])
 
 

@@ -106,9 +106,11 @@ class Memory(Subject):
             growth = ""
             if len(self._counts) > 1 and self._counts[-1][1] > self._counts[0][1]:
                 (first, low), (last, high) = self._counts[0], self._counts[-1]
-                growth = f" After {first + 1} steps they had {low} nodes, after {last + 1} steps {high}: {(high - low) / (last - first):.0f} more with each step."
+                growth = (f" After {first + 1} steps they had {low} nodes, after {last + 1} steps {high}: "
+                          f"{(high - low) / (last - first):.0f} more with each step.")
             yield finding("graphs", "graph-kept", "graphs are kept alive from step to step",
-                          f"After step {self._kept[0] + 1}, the graphs of {self._kept[1]} earlier steps were still alive, and memory grows.{growth} The oldest was made "
+                          f"After step {self._kept[0] + 1}, the graphs of {self._kept[1]} earlier steps were still alive, and "
+                          f"memory grows.{growth} The oldest was made "
                           f"{at(site)}" + (f" and is held by {holder}" if holder else "") + ".",
                           "keep numbers, not tensors that require grad: loss.item(), or loss.detach().",
                           causes=(*_kept_at(site), site),
@@ -116,8 +118,9 @@ class Memory(Subject):
         for site, count in self._retained.items():
             if count >= MIN_BACKWARDS and site not in self._again:
                 yield finding("retained", "retain-graph-needless", "the graph is retained, and nobody uses it again",
-                              f"backward(retain_graph=True) {at(site)} kept the graph in {count_of(count, 'observed step')}, but no other backward walked it: it "
-                              "only costs memory, and hides errors.",
+                              f"backward(retain_graph=True) {at(site)} kept the graph in "
+                              f"{count_of(count, 'observed step')}, but no other backward walked it: it only costs memory, "
+                              "and hides errors.",
                               "leave out retain_graph=True.", causes=(site,), symptom="unwanted", odd=True)
 
 
@@ -141,9 +144,10 @@ def _holder(t: Any) -> str:
 def _kept_at(site: Site | None) -> list[Any]:
     """Lines that hand on the variable to which a tensor was assigned, as it is: `losses.append(loss)`, `total += loss`."""
     here = locate(site)
-    names = [] if here is None else targets_of(statement_of(here))
+    if here is None:
+        return []
     found: list[Any] = []
-    for name in names if here is not None else ():
+    for name in targets_of(statement_of(here)):
         word = re.escape(name)
         found += lines_matching(here.file, rf"append\(\s*{word}\s*[,)]|\+=\s*{word}\s*$|[(,=]\s*{word}\s*[,)]")
-    return [line for line in found if here is None or line.line != here.line][:3]
+    return [line for line in found if line.line != here.line][:3]

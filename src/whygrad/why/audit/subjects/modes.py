@@ -75,7 +75,8 @@ class Modes(Subject):
         held, roots = record_.held_ids, self.audit.modules.roots
         known = self._trained.get(id(record_))
         if known is None or known[:2] != (len(held), len(roots)):
-            found = [root for root in roots.values() if self._depends_on_mode(root) and any(id(p) in held for p in root.parameters())]
+            found = [root for root in roots.values()
+                     if self._depends_on_mode(root) and any(id(p) in held for p in root.parameters())]
             known = self._trained[id(record_)] = len(held), len(roots), found
         return known[2]
 
@@ -99,7 +100,8 @@ class Modes(Subject):
     def dropout_called(self, call: Call) -> None:
         if not call.argument(2, "training", True) or not call.argument(1, "p", 0.5):
             return
-        is_evaluating = any(not root.training for root in self.audit.modules.roots.values() if any(True for _ in root.parameters()))
+        roots = self.audit.modules.roots.values()
+        is_evaluating = any(not root.training for root in roots if any(True for _ in root.parameters()))
         if is_evaluating and not (grad_state.grad and not grad_state.inference):
             self._dropout[call.site] = self._dropout.get(call.site, 0) + 1
 
@@ -114,22 +116,24 @@ class Modes(Subject):
             if mode.latest_in_evaluation >= MIN_STEPS and mode.eval_at is not None:
                 layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
                 yield finding("training-mode", "eval-not-undone", "the model trains in evaluation mode",
-                              f"{name}.eval() was called {at(mode.eval_at)}, and train() never after it: the last {mode.latest_in_evaluation} steps ran in "
-                              f"evaluation mode, where {layers} behave differently (dropout is off, batch norm does not update its statistics).",
+                              f"{name}.eval() was called {at(mode.eval_at)}, and train() never after it: the last "
+                              f"{mode.latest_in_evaluation} steps ran in evaluation mode, where {layers} behave "
+                              "differently (dropout is off, batch norm does not update its statistics).",
                               "call model.train() before training goes on, after every evaluation.", causes=(mode.eval_at,),
                               symptom="wrong-value")
             if mode.evaluated[True] and not mode.evaluated[False]:
                 layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
                 yield finding("evaluation-mode", "train-in-validation", "the model is validated in training mode",
-                              f"{name} was evaluated without gradients {count_of(mode.evaluated[True], 'time')}, the last time {at(mode.evaluated_at[0])}, and "
-                              f"always in training mode: {layers} act as in training (dropout drops, batch norm mixes in and learns the statistics of "
-                              "the validation data), so the numbers are not those of the model that will be used.",
+                              f"{name} was evaluated without gradients {count_of(mode.evaluated[True], 'time')}, the last "
+                              f"time {at(mode.evaluated_at[0])}, and always in training mode: {layers} act as in training "
+                              "(dropout drops, batch norm mixes in and learns the statistics of the validation data), so "
+                              "the numbers are not those of the model that will be used.",
                               "call model.eval() before validating, and model.train() after it.", causes=mode.evaluated_at,
                               symptom="wrong-value")
         for site, count in self._dropout.items():
             yield finding("evaluation-mode", "train-in-validation", "dropout is active in evaluation mode",
-                          f"dropout {at(site)} dropped elements {count_of(count, 'time')} while the model was in evaluation mode: F.dropout has training=True as "
-                          "its default, and does not look at model.eval().",
+                          f"dropout {at(site)} dropped elements {count_of(count, 'time')} while the model was in "
+                          "evaluation mode: F.dropout has training=True as its default, and does not look at model.eval().",
                           "use nn.Dropout, or pass training=self.training.", causes=(site,), symptom="wrong-value")
 
 

@@ -99,14 +99,16 @@ class Movement(Subject):
             return
         site = self.audit.watch.data_write_site(known.p) or known.p._version_counter.site
         back = next((number for number, value in known.samples if same(value, now)), None)
-        if back is None and after is not None and known.sample_before is not None and now.shape == after.shape == known.sample_before.shape:
-            step, left = float(np.abs(after - known.sample_before).sum()), float(np.abs(now - known.sample_before).sum())
+        before = known.sample_before
+        if back is None and after is not None and before is not None and now.shape == after.shape == before.shape:
+            step, left = float(np.abs(after - before).sum()), float(np.abs(now - before).sum())
             if step and left < 0.5 * step:
                 known.undone.append((self.audit.round, site))
                 del known.undone[:-100]
         if back is not None:
             known.set_back.append((self.audit.round, back, site))
-        elif after is not None and now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
+        elif (after is not None and now.shape == after.shape
+              and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum())):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
@@ -159,9 +161,11 @@ class Movement(Subject):
             site = undone[0].undone[-1][1]
             yield finding(
                 "not-reset", "weights-reset", "most of every step is undone",
-                f"After {count_of(len(undone[0].undone), 'observed step')}, {count_of(len(names), 'parameter')} ({listed(names)}) were overwritten {at(site)} by values "
-                "that are nearly those from before the step (a slow average copied back?): the optimizer moves them, and somebody moves them back.",
-                "copy in the other direction: from the trained weights into the average.", at=site, causes=(site, record.made_at), parameters=names)
+                f"After {count_of(len(undone[0].undone), 'observed step')}, {count_of(len(names), 'parameter')} "
+                f"({listed(names)}) were overwritten {at(site)} by values that are nearly those from before the step (a "
+                "slow average copied back?): the optimizer moves them, and somebody moves them back.",
+                "copy in the other direction: from the trained weights into the average.",
+                at=site, causes=(site, record.made_at), parameters=names)
         if not back and not again:
             return
         concerned = back or again
@@ -175,8 +179,8 @@ class Movement(Subject):
         yield finding(
             "not-reset", "weights-reset", "weights are set back again and again",
             f"{count_of(len(names), 'parameter')} ({listed(names)}) of the optimizer made {at(record.made_at)} were {how} "
-            f"{count_of(len(rounds), 'time')} between steps (load_state_dict, copy_ or reset), the last time {at(site)}: what the steps "
-            "had learned is lost.",
+            f"{count_of(len(rounds), 'time')} between steps (load_state_dict, copy_ or reset), the last time {at(site)}: "
+            "what the steps had learned is lost.",
             "do this once before the loop, or copy in the other direction (from the trained weights into the copy).",
             at=site, causes=(site, record.made_at), parameters=names,
             odd=bool(back) and len({back_to for _, back_to, _ in m.set_back}) > 1 and len(rounds) < 0.3 * record.steps)
@@ -193,19 +197,22 @@ class Movement(Subject):
         how = (f"weight decay ({decay:g}) shrinks them" if decay else "the momentum of earlier steps carries them on")
         yield finding(
             "frozen-still", "frozen-decayed", "frozen parameters still move",
-            f"requires_grad of {count_of(len(names), 'parameter')} ({listed(names)}) is False, but steps {at(record.stepped_at)} changed "
-            f"them {count_of(moved[0].frozen_moves, 'observed time')}: the optimizer made {at(record.made_at)} still holds them and they "
-            f"still have a .grad ({'of zeros, ' if zeroed else ''}left from before), so {how}.",
-            "when freezing, set their .grad to None (zero_grad() with set_to_none=True does it) or leave them out of the optimizer.",
+            f"requires_grad of {count_of(len(names), 'parameter')} ({listed(names)}) is False, but steps "
+            f"{at(record.stepped_at)} changed them {count_of(moved[0].frozen_moves, 'observed time')}: the optimizer made "
+            f"{at(record.made_at)} still holds them and they still have a .grad ({'of zeros, ' if zeroed else ''}left from "
+            f"before), so {how}.",
+            "when freezing, set their .grad to None (zero_grad() with set_to_none=True does it) or leave them out of the "
+            "optimizer.",
             at=record.stepped_at, causes=(None if switched is None else switched[1], record.made_at), parameters=names,
             symptom="unwanted")
 
     def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
         """Updates that are lost because a number plus a much smaller one is the number itself."""
         lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
-                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16" or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
+                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16"
+                     or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
         rates = [float(group["lr"]) for group in record.groups if "lr" in group]
-        if not lost or len(lost) == len(active) and not any(rates):
+        if not lost or (len(lost) == len(active) and not any(rates)):
             return
         m = max(lost, key=lambda m: m.p._array.size)
         dtype = str(m.p.dtype).removeprefix("torch.")
@@ -213,9 +220,11 @@ class Movement(Subject):
         size = norm(m.p) / math.sqrt(m.p._array.size)
         yield finding(
             "moves", "update-too-small", "updates are lost by rounding",
-            f"{m.unchanged_share.last:.0%} of the elements of {listed(names)} did not change in a step of {record.kind} (lr={max(rates, default=0):g}), although their "
-            f"gradient is not zero: an update is so small beside the values (about {size:.2g}) that {dtype} rounds it away.",
-            "keep the weights in float32 (bfloat16 has 8 bits of precision), make the values smaller (subtract a large offset), or raise the learning rate.",
+            f"{m.unchanged_share.last:.0%} of the elements of {listed(names)} did not change in a step of {record.kind} "
+            f"(lr={max(rates, default=0):g}), although their gradient is not zero: an update is so small beside the values "
+            f"(about {size:.2g}) that {dtype} rounds it away.",
+            "keep the weights in float32 (bfloat16 has 8 bits of precision), make the values smaller (subtract a large "
+            "offset), or raise the learning rate.",
             at=record.stepped_at, causes=(record.made_at, *self._made_at(m.p), *self.audit.conversions[-2:]), parameters=names)
 
     def _made_at(self, p: Any) -> list[Site]:
@@ -223,7 +232,8 @@ class Movement(Subject):
         return [cause.site for cause in p._cause if cause.site is not None] + ([] if made is None else [made])
 
     def _too_small(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
-        active = [m for m in moves if m.ratios.count >= 3 and m.gradients.count >= 3 and m.gradients.greatest > 0 and m.p.requires_grad]
+        active = [m for m in moves
+                  if m.ratios.count >= 3 and m.gradients.count >= 3 and m.gradients.greatest > 0 and m.p.requires_grad]
         if not active:
             return
         total = max(sum(v for v in m.ratios.values if math.isfinite(v)) for m in active)
@@ -238,9 +248,12 @@ class Movement(Subject):
         names = [self.audit.name_of(m.p) for m in active]
         yield finding(
             "moves", "update-too-small", "the steps are too small to change the weights",
-            f"In {count_of(record.steps, 'step')} of {record.kind} (lr={max(rates):g}, largest gradient norm {gradient:.1e}) no parameter "
-            f"moved by more than {total:.0e} of its size, in all steps together: float32 has a resolution of 6e-8, and nothing is learned.",
-            "raise the learning rate, or look for what makes the loss so small (a factor, a division by the batch size, a sum over nothing)."
+            f"In {count_of(record.steps, 'step')} of {record.kind} (lr={max(rates):g}, largest gradient norm "
+            f"{gradient:.1e}) no parameter moved by more than {total:.0e} of its size, in all steps together: float32 has "
+            "a resolution of 6e-8, and nothing is learned.",
+            "raise the learning rate, or look for what makes the loss so small (a factor, a division by the batch size, a sum "
+            "over nothing)."
             + (f" It is scaled down {at(scaled[0])}." if scaled else ""),
-            at=record.stepped_at, causes=(*scaled[:2], *(loss.site for loss in self.audit.losses.values() if scaled), record.made_at),
+            at=record.stepped_at,
+            causes=(*scaled[:2], *(loss.site for loss in self.audit.losses.values() if scaled), record.made_at),
             parameters=names)

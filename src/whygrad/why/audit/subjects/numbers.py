@@ -103,7 +103,8 @@ class Numbers(Subject):
             rates = ", ".join(sorted({f"{float(group['lr']):g}" for group in record.groups if "lr" in group}))
             text = (f"The loss that is differentiated {at(loss.site)} grew from {values[0]:.4g} to {values[-1]:.4g}"
                     + (f" and is not finite from step {loss.nonfinite_round + 1} on" if loss.nonfinite_round is not None else "")
-                    + f" in {count_of(loss.values.count, 'step')}: each step of {record.kind} (lr={rates}) overshoots further than "
+                    + f" in {count_of(loss.values.count, 'step')}: each step of {record.kind} (lr={rates}) overshoots further "
+                      "than "
                     "the last one.")
             return self._divergence(record, loss, text)
         return self._exploded_in_one_step(nonfinite)
@@ -115,7 +116,8 @@ class Numbers(Subject):
             text += f" The rate is set by {scheduler.kind}, made {at(scheduler.made_at)}."
             sites[:0] = [scheduler.made_at, scheduler.stepped_at]
         return finding("diverged", "diverged", "training diverges", text,
-                       "lower the learning rate (by a factor of 10 to begin with), normalise inputs and targets, or clip the gradients.",
+                       "lower the learning rate (by a factor of 10 to begin with), normalise inputs and targets, or clip the "
+                       "gradients.",
                        at=loss.site, causes=tuple(sites), symptom="nan")
 
     def _exploded_in_one_step(self, loss: LossRecord | None) -> Finding | None:
@@ -128,8 +130,9 @@ class Numbers(Subject):
             return None
         rates = ", ".join(sorted({f"{float(group['lr']):g}" for group in record.groups if "lr" in group}))
         return self._divergence(record, loss, (
-            f"The norm of the gradients was {typical:.2g} typically and {size:.2g} before the loss that is differentiated {at(loss.site)} became not "
-            f"finite, in step {loss.nonfinite_round + 1}: a step of {record.kind} (lr={rates}) with such a gradient throws the weights away."))
+            f"The norm of the gradients was {typical:.2g} typically and {size:.2g} before the loss that is differentiated "
+            f"{at(loss.site)} became not finite, in step {loss.nonfinite_round + 1}: a step of {record.kind} (lr={rates}) "
+            "with such a gradient throws the weights away."))
 
     def _last_step_of(self, record: OptimizerRecord) -> float:
         """By how much of their size the last finite step moved the weights."""
@@ -149,8 +152,8 @@ class Numbers(Subject):
         is_forward = loss is not None and (loss.nonfinite_round or 0) <= self._gradient_round
         if is_forward:
             explanation.category = "nan-forward"
-        explanation.headline = (f"the {'loss' if is_forward else 'gradient'} is not finite from step {self._gradient_round + 1} on, "
-                                "and with it every weight")
+        explanation.headline = (f"the {'loss' if is_forward else 'gradient'} is not finite from step "
+                                f"{self._gradient_round + 1} on, and with it every weight")
         explanation.parameters = [name for p in self._gradient_parameters if (name := self.audit.name_of(p))]
         where = locate(self._gradient_parameters[0].meta.reached_by.site) if self._gradient_parameters else None
         return Finding("finite", where, explanation)
@@ -160,11 +163,13 @@ class Numbers(Subject):
         births = "; ".join(f"{_function(name)} {at(site)} gave {result}" + (f", given {argument}" if argument else "")
                            for site, (name, result, argument) in list(self._births.items())[:3])
         return finding("finite", "nan-forward", f"the loss is not finite from step {(loss.nonfinite_round or 0) + 1} on",
-                       f"The loss that is differentiated {at(loss.site)} is not finite, and with it every gradient and weight. The first value that "
-                       f"is not finite was made before: {births or 'it was not seen where'}.",
-                       "keep the arguments of that function where it is defined: no division by zero (a standard deviation of constant data), no "
-                       "log of 0, no overflow (clamp, eps).", at=loss.site, causes=(*self._births, loss.site), symptom="nan")
+                       f"The loss that is differentiated {at(loss.site)} is not finite, and with it every gradient and "
+                       f"weight. The first value that is not finite was made before: {births or 'it was not seen where'}.",
+                       "keep the arguments of that function where it is defined: no division by zero (a standard deviation "
+                       "of constant data), no log of 0, no overflow (clamp, eps).",
+                       at=loss.site, causes=(*self._births, loss.site), symptom="nan")
 
 
 def _function(name: str) -> str:
-    return {"__truediv__": "the division", "div": "the division", "__pow__": "the power", "__mul__": "the product"}.get(name, name)
+    known = {"__truediv__": "the division", "div": "the division", "__pow__": "the power", "__mul__": "the product"}
+    return known.get(name, name)

@@ -17,6 +17,8 @@ from whygrad.why.run_facts import drop_oldest
 # Optimizers of one line from which on they are made again and again; and the steps that one of them may have made.
 MIN_LIVES, MAX_STEPS_OF_LIFE = 3, 200
 MAX_SITES = 64
+# Lines after which an optimizer knows nothing of a parameter: its state is cleared, or the parameter is another one.
+STATE_LOST = r"\.state\s*=[^=]|\.state\.clear\(|\[.params.\]\s*(\[|=[^=])|nn\.Parameter\("
 
 
 class Lives:
@@ -95,27 +97,29 @@ class Optimizers(Subject):
             yield finding(
                 "state", "optimizer-recreated", "the optimizer is made anew again and again",
                 f"{lives.last.kind} was made {count_of(lives.count, 'time')} {at(site)} for the same parameters, and made "
-                f"{count_of(typical, 'step')} each time (typically): its momentum and averages start from nothing again and never accumulate.",
+                f"{count_of(typical, 'step')} each time (typically): its momentum and averages start from nothing again and "
+                "never accumulate.",
                 "make the optimizer once, before the loop.", at=site, causes=(site, *lives.last.callers), symptom="wrong-value")
         for record in self.audit.optimizers.values():
             lost = self._lost.get(id(record), [])
             if len(lost) >= 2:
                 where = next((site for _, site in reversed(lost) if site is not None), None)
                 here = locate(record.stepped_at)
-                cleared = [] if where is not None or here is None else lines_matching(here.file, r"\.state\s*=[^=]|\.state\.clear\(|\[.params.\]\s*(\[|=[^=])|nn\.Parameter\(")
+                how = (f", by load_state_dict {at(where)}" if where is not None else " (cleared)" if not self._exchanged
+                       else ": parameters were exchanged for new ones, for which it has none")
+                cleared = [] if where is not None or here is None else lines_matching(here.file, STATE_LOST)
                 yield finding(
                     "state", "optimizer-state-lost", "the optimizer loses its state",
-                    f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step counts) was reset "
-                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)" if not self._exchanged else ": parameters were exchanged for new ones, for which it has none")
-                    + ": it never accumulates.",
+                    f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step "
+                    f"counts) was reset {count_of(len(lost), 'time')}{how}: it never accumulates.",
                     "keep the state: load the state_dict that was saved last, once, and do not clear optimizer.state.",
                     at=where or record.stepped_at, causes=(where, *cleared, record.made_at), symptom="wrong-value")
 
 
 def _extent(optimizer: Any) -> tuple[int, float, int]:
-    """The number of tensors in an optimizer's state, the step count it has for the first parameter, and the number of parameters."""
+    """The numbers of tensors in an optimizer's state, of steps it counts for the first parameter, and of parameters."""
     state = vars(optimizer).get("state", {})
     entries = sum(len(values) for values in state.values())
-    first = next(iter(state.values()), {})
+    first: dict[str, Any] = next(iter(state.values()), {})
     count = first.get("step", 0) if "func_evals" not in first else 0  # LBFGS counts otherwise, and drops old directions
     return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count)), len(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from whygrad.functional.parameter import Parameter
@@ -123,7 +124,8 @@ class Parameters(Subject):
 
     def _unused_part(self, p: Any) -> Any:
         """The largest part of the model that has this parameter and none that a gradient reaches."""
-        return next((module for module in self.audit.modules.modules_around(p) if not any(map(was_reached, module.parameters()))), None)
+        return next((module for module in self.audit.modules.modules_around(p)
+                     if not any(map(was_reached, module.parameters()))), None)
 
     def _always_zero(self, record: OptimizerRecord, p: Any) -> Iterator[Finding]:
         verdict, ledger = self._zero[id(p)][1], ledger_of(p)
@@ -176,7 +178,8 @@ class Parameters(Subject):
         for root in list(modules.roots.values()):
             hidden = unregistered_of(root)
             own = {id(p) for p in root.parameters()}
-            found = [p for p in orphans if id(p) in hidden or (id(p) in own and (left_behind or self._is_meant_to_train(root, p, record)))]
+            found = [p for p in orphans
+                     if id(p) in hidden or (id(p) in own and (left_behind or self._is_meant_to_train(root, p, record)))]
             if not found or not (own & ours or self._is_cleared(root)):
                 continue
             path = hidden.get(id(found[0]), "")
@@ -184,7 +187,8 @@ class Parameters(Subject):
             names = [hidden.get(id(p)) or self.audit.name_of(p) for p in found]
             visible = [named.path if named is not None else name for p, name in zip(found, names, strict=True)
                        for named in [owner_of(p, vars(sys.modules["__main__"]))]]
-            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(visible))
+            made = [record.made_at] if record.made_at is not None else []
+            explanation = not_in_optimizer_explanation(owner, made, listed(visible))
             explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
             if not path:
                 explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
@@ -196,4 +200,4 @@ class Parameters(Subject):
 def _is_scattered(root: Any, record: OptimizerRecord) -> bool:
     """Whether the parameters that are held alternate with others more than once: they were picked by kind, not by part."""
     flags = [id(p) in record.held_ids for p in root.parameters()]
-    return sum(a != b for a, b in zip(flags, flags[1:], strict=False)) > 2
+    return sum(a != b for a, b in pairwise(flags)) > 2

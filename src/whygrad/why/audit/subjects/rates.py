@@ -21,7 +21,8 @@ NOTHING, NOTHING_SHARE = 1e-12, 1e-4
 # Share of the steps that may have such a rate: the end of a schedule, the beginning of a warmup.
 TOLERATED = 0.4
 # Schedulers that are made to be stepped once per epoch.
-PER_EPOCH = {"StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "ReduceLROnPlateau", "MultiplicativeLR", "PolynomialLR"}
+PER_EPOCH = {"StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "ReduceLROnPlateau", "MultiplicativeLR",
+             "PolynomialLR"}
 
 
 class Rate:
@@ -93,33 +94,38 @@ class Rates(Subject):
         share = rate.steps_at_nothing / values.count
         scheduler = self._scheduler_of(record)
         if scheduler is not None and self._is_cyclic_by_mistake(scheduler, record):
-            yield self._per_batch(scheduler, record, f"its cosine has a period of {2 * scheduler.scheduler.T_max} steps and went down and up "
+            yield self._per_batch(scheduler, record,
+                                  f"its cosine has a period of {2 * scheduler.scheduler.T_max} steps and went down and up "
                                   f"{scheduler.steps // (2 * scheduler.scheduler.T_max)} times")
         elif share >= TOLERATED:
-            history = (f"The learning rate of {record.kind} was {values.first:.3g} in the first step and {values.last:.3g} in the last: it was "
-                       f"nothing (below {max(NOTHING, NOTHING_SHARE * values.greatest):.1g}) in {rate.steps_at_nothing} of "
-                       f"{count_of(values.count, 'step')}")
-            if scheduler is not None and scheduler.kind in PER_EPOCH and scheduler.steps >= 0.8 * record.steps and record.steps >= 10:
+            history = (f"The learning rate of {record.kind} was {values.first:.3g} in the first step and {values.last:.3g} in "
+                       f"the last: it was nothing (below {max(NOTHING, NOTHING_SHARE * values.greatest):.1g}) in "
+                       f"{rate.steps_at_nothing} of {count_of(values.count, 'step')}")
+            if (scheduler is not None and scheduler.kind in PER_EPOCH and scheduler.steps >= 0.8 * record.steps
+                    and record.steps >= 10):
                 yield self._per_batch(scheduler, record, history[0].lower() + history[1:])
             else:
                 sites = _written_rates(record) if scheduler is None else [
                     scheduler.stepped_at, scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
-                made = f" It is set by the scheduler {scheduler.kind}, stepped {count_of(scheduler.steps, 'time')} and made {at(scheduler.made_at)}." if scheduler is not None else ""
-                yield finding("rate", "learning-rate-zero", "the learning rate is nothing", f"{history}. A step of size zero learns nothing.{made}",
-                              "correct the schedule's formula (an integer division, a factor per batch that is meant per epoch, a warmup that "
-                              "does not end), or give the optimizer a rate above zero.",
+                made = (f" It is set by the scheduler {scheduler.kind}, stepped {count_of(scheduler.steps, 'time')} and made "
+                        f"{at(scheduler.made_at)}." if scheduler is not None else "")
+                yield finding("rate", "learning-rate-zero", "the learning rate is nothing",
+                              f"{history}. A step of size zero learns nothing.{made}",
+                              "correct the schedule's formula (an integer division, a factor per batch that is meant per "
+                              "epoch, a warmup that does not end), or give the optimizer a rate above zero.",
                               at=record.stepped_at, causes=(*reversed(sites), record.made_at))
 
     def _is_cyclic_by_mistake(self, scheduler: SchedulerRecord, record: OptimizerRecord) -> bool:
         period = getattr(scheduler.scheduler, "T_max", None)
-        return (scheduler.kind == "CosineAnnealingLR" and isinstance(period, int) and period > 0 and scheduler.steps >= 0.8 * record.steps
-                and scheduler.steps >= 4 * period)
+        return (scheduler.kind == "CosineAnnealingLR" and isinstance(period, int) and period > 0
+                and scheduler.steps >= 0.8 * record.steps and scheduler.steps >= 4 * period)
 
     def _per_batch(self, scheduler: SchedulerRecord, record: OptimizerRecord, what: str) -> Finding:
         return finding("rate", "scheduler-per-batch", "a schedule meant for epochs is stepped after every batch",
                        f"{scheduler.kind}, made {at(scheduler.made_at)}, is stepped {at(scheduler.stepped_at)} after every batch "
                        f"({count_of(scheduler.steps, 'step')} of the scheduler for {record.steps} of the optimizer): {what}.",
-                       "call scheduler.step() once per epoch, outside the loop over batches (or give it lengths counted in batches).",
+                       "call scheduler.step() once per epoch, outside the loop over batches (or give it lengths counted in "
+                       "batches).",
                        at=scheduler.stepped_at, causes=(scheduler.stepped_at, scheduler.made_at))
 
     def _schedule(self, known: SchedulerRecord) -> Iterator[Finding]:
@@ -131,37 +137,44 @@ class Rates(Subject):
             others = [r for r in trained if r.optimizer is not known.optimizer]
             if others and known.steps:
                 yield finding("schedule", "schedule-wrong", "this schedule belongs to an optimizer that does not train",
-                              f"{known.kind}, made {at(known.made_at)}, changes the learning rate of an optimizer that never steps; the one that "
-                              f"does, made {at(others[0].made_at)}, keeps its rate.",
-                              "give the scheduler the optimizer that steps (make it after the optimizer was made for the last time).",
+                              f"{known.kind}, made {at(known.made_at)}, changes the learning rate of an optimizer that "
+                              f"never steps; the one that does, made {at(others[0].made_at)}, keeps its rate.",
+                              "give the scheduler the optimizer that steps (make it after the optimizer was made for the last "
+                              "time).",
                               at=known.stepped_at, causes=(known.made_at, others[0].made_at))
             return
         if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known):
             yield finding("schedule", "schedule-wrong", "this schedule is never stepped",
-                          f"{known.kind}, made {at(known.made_at)}, was never stepped in {count_of(record.steps, 'step')} of its optimizer: the "
-                          "learning rate stays what it is.",
+                          f"{known.kind}, made {at(known.made_at)}, was never stepped in {count_of(record.steps, 'step')} "
+                          "of its optimizer: the learning rate stays what it is.",
                           "call scheduler.step() after optimizer.step(), once per epoch or batch as the schedule is meant.",
                           causes=(known.made_at,))
         values = self.rates[id(record)].values if id(record) in self.rates else None
-        if values is not None and known.steps >= MIN_STEPS and values.least == values.greatest and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}:
+        if (values is not None and known.steps >= MIN_STEPS and values.least == values.greatest
+                and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}):
             yield finding("schedule", "schedule-wrong", "this schedule has no effect",
-                          f"{known.kind}, made {at(known.made_at)}, was stepped {count_of(known.steps, 'time')} {at(known.stepped_at)}, and the learning rate "
-                          f"never changed: it is {values.last:g} from the first step to the last (step_size or milestones lie beyond the run).",
-                          "count step_size, milestones or T_max in the same unit as the calls of scheduler.step() (epochs or batches).",
+                          f"{known.kind}, made {at(known.made_at)}, was stepped {count_of(known.steps, 'time')} "
+                          f"{at(known.stepped_at)}, and the learning rate never changed: it is {values.last:g} from the "
+                          "first step to the last (step_size or milestones lie beyond the run).",
+                          "count step_size, milestones or T_max in the same unit as the calls of scheduler.step() (epochs or "
+                          "batches).",
                           causes=(known.made_at, known.stepped_at), odd=True)
-        twins = [s for s in self.audit.schedulers.values() if s.optimizer is known.optimizer and s is not known and not self._is_part_of_another(s)]
-        without = [r for r in trained if not any(s.optimizer is r.optimizer for s in self.audit.schedulers.values())]
-        if twins and without and list(self.audit.schedulers.values()).index(known) < list(self.audit.schedulers.values()).index(twins[0]):
+        schedulers = list(self.audit.schedulers.values())
+        twins = [s for s in schedulers if s.optimizer is known.optimizer and s is not known and not self._is_part_of_another(s)]
+        without = [r for r in trained if not any(s.optimizer is r.optimizer for s in schedulers)]
+        if twins and without and schedulers.index(known) < schedulers.index(twins[0]):
             yield finding("schedule", "schedule-wrong", "two schedules change one optimizer, and another has none",
-                          f"The {known.kind} made {at(known.made_at)} and the {twins[0].kind} made {at(twins[0].made_at)} belong to the same optimizer, whose rate "
-                          f"falls twice as fast; the optimizer made {at(without[0].made_at)} keeps its rate.",
+                          f"The {known.kind} made {at(known.made_at)} and the {twins[0].kind} made {at(twins[0].made_at)} "
+                          "belong to the same optimizer, whose rate falls twice as fast; the optimizer made "
+                          f"{at(without[0].made_at)} keeps its rate.",
                           "give each scheduler its own optimizer.", causes=(known.made_at, twins[0].made_at, without[0].made_at),
                           symptom="wrong-value")
         for early, site in self._early:
             if early is known:
                 yield finding("schedule", "scheduler-before-optimizer", "the scheduler steps before the optimizer",
-                              f"scheduler.step() was called {at(site)} before the first optimizer.step() {at(record.stepped_at)}: the first "
-                              "value of the schedule is skipped, and every later one comes a step early.",
+                              f"scheduler.step() was called {at(site)} before the first optimizer.step() "
+                              f"{at(record.stepped_at)}: the first value of the schedule is skipped, and every later one "
+                              "comes a step early.",
                               "call optimizer.step() first, then scheduler.step().", at=site, causes=(site, record.stepped_at),
                               symptom="wrong-value")
 

@@ -69,21 +69,24 @@ class LossScaling(Subject):
         for made, count in self._direct.items():
             if count >= MIN_TIMES:
                 yield finding("scaler", "scaler-misuse", "the optimizer steps on scaled gradients",
-                              f"The loss is multiplied by the GradScaler {at(self._scaled_at)}, but optimizer.step() {at(self._direct_at)} is called "
-                              f"directly ({count_of(count, 'time')}): the gradients are still scaled, thousands of times too large.",
+                              f"The loss is multiplied by the GradScaler {at(self._scaled_at)}, but optimizer.step() "
+                              f"{at(self._direct_at)} is called directly ({count_of(count, 'time')}): the gradients are "
+                              "still scaled, thousands of times too large.",
                               "call scaler.step(optimizer) and scaler.update() instead, which unscale them.",
                               at=self._direct_at, causes=(self._direct_at, self._scaled_at, made), symptom="wrong-value")
         for site, count in self._plain.items():
             if count >= MIN_TIMES:
                 yield finding("scaler", "scaler-misuse", "one loss is scaled, another is not",
-                              f"backward() {at(site)} differentiates a loss that was not scaled, beside one that was {at(self._scaled_at)}: the step "
-                              "divides both gradients by the scale, so this one is thousands of times too small.",
+                              f"backward() {at(site)} differentiates a loss that was not scaled, beside one that was "
+                              f"{at(self._scaled_at)}: the step divides both gradients by the scale, so this one is "
+                              "thousands of times too small.",
                               "scale every loss: scaler.scale(loss).backward().", at=site, causes=(site, self._scaled_at),
                               symptom="wrong-value")
         for site, count in self._clipped.items():
             if count >= MIN_TIMES:
                 yield finding("scaler", "scaler-misuse", "gradients are clipped while they are scaled",
-                              f"The gradients are clipped {at(site)} while they still have the scale of the GradScaler, applied {at(self._scaled_at)}: they "
-                              "are cut down to the limit, and divided by the scale afterwards: almost nothing is left.",
-                              "call scaler.unscale_(optimizer) between backward() and the clipping.", at=site, causes=(site, self._scaled_at),
-                              symptom="wrong-value")
+                              f"The gradients are clipped {at(site)} while they still have the scale of the GradScaler, "
+                              f"applied {at(self._scaled_at)}: they are cut down to the limit, and divided by the scale "
+                              "afterwards: almost nothing is left.",
+                              "call scaler.unscale_(optimizer) between backward() and the clipping.",
+                              at=site, causes=(site, self._scaled_at), symptom="wrong-value")

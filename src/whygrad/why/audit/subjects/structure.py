@@ -95,11 +95,13 @@ class Structure(Subject):
                 reported.add(id(child))
                 times = children.count(child)
                 yield finding("modules-differ", "module-repeated", "one module is used where several are meant",
-                              f"`{path or type(container).__name__}` has {len(children)} entries, but {times} of them are the same "
-                              f"{type(child).__name__} object, made {at(self.audit.modules.made_at(child))}: they share one set of weights, and the model "
-                              "is smaller than it looks.",
-                              f"make one for each: [{type(child).__name__}(...) for _ in range({times})] instead of [...] * {times}.",
-                              causes=(self.audit.modules.made_at(container), self.audit.modules.made_at(child)), symptom="wrong-value")
+                              f"`{path or type(container).__name__}` has {len(children)} entries, but {times} of them are "
+                              f"the same {type(child).__name__} object, made {at(self.audit.modules.made_at(child))}: they "
+                              "share one set of weights, and the model is smaller than it looks.",
+                              f"make one for each: [{type(child).__name__}(...) for _ in range({times})] instead of [...] * "
+                              f"{times}.",
+                              causes=(self.audit.modules.made_at(container), self.audit.modules.made_at(child)),
+                              symptom="wrong-value")
 
     def _made_anew(self) -> Iterator[Finding]:
         for site, (rounds, shape, wrapped) in self._passing.items():
@@ -108,15 +110,17 @@ class Structure(Subject):
                 continue
             if wrapped:
                 yield finding("parameters-stay", "leaf-replaced", "a parameter is replaced by a new one again and again",
-                              f"nn.Parameter {at(site)} made a new parameter of shape {tuple(shape)} in {count_of(count, 'step')}, from the values of the old one: "
-                              "the optimizer still holds the old one, and updates what the model no longer uses.",
-                              "change the values in place (with torch.no_grad(): p.copy_(...)), so that the parameter stays the same object.",
+                              f"nn.Parameter {at(site)} made a new parameter of shape {tuple(shape)} in "
+                              f"{count_of(count, 'step')}, from the values of the old one: the optimizer still holds the "
+                              "old one, and updates what the model no longer uses.",
+                              "change the values in place (with torch.no_grad(): p.copy_(...)), so that the parameter stays "
+                              "the same object.",
                               causes=(site,))
                 continue
             yield finding("parameters-stay", "parameter-in-forward", "parameters are made anew in every step",
-                          f"{count_of(count, 'parameter')} of shape {tuple(shape)} were made {at(site)}, in {here.function}, each used once and then thrown away: "
-                          "a parameter (or layer) made in forward starts from new random values in every step, no optimizer holds it, and it is never "
-                          "trained.",
+                          f"{count_of(count, 'parameter')} of shape {tuple(shape)} were made {at(site)}, in "
+                          f"{here.function}, each used once and then thrown away: a parameter (or layer) made in forward "
+                          "starts from new random values in every step, no optimizer holds it, and it is never trained.",
                           "make the layer or nn.Parameter once, in __init__, and use it in forward.", causes=(site,))
 
     def _equal_units(self) -> Iterator[Finding]:
@@ -128,8 +132,9 @@ class Structure(Subject):
         zero = not array_of(still[0]).any()
         sites = list(dict.fromkeys(site for site in written if site is not None))
         yield finding("units-differ", "init-symmetric", "all units of a layer have the same weights, and keep them",
-                      f"The weights of {listed(names)} were initialised with one constant{' (zero)' if zero else ''} {at(sites[0]) if sites else ''}: all units of such a "
-                      "layer compute the same, get the same gradient and stay identical"
+                      f"The weights of {listed(names)} were initialised with one constant{' (zero)' if zero else ''} "
+                      f"{at(sites[0]) if sites else ''}: all units of such a layer compute the same, get the same gradient "
+                      "and stay identical"
                       + (" (and zeros let no gradient through)" if zero else "") + ". The layer works as if it had one unit.",
                       "use a random initialisation (the default one, or nn.init.kaiming_uniform_, xavier_uniform_).",
                       causes=tuple(sites[:3]), parameters=names)
@@ -142,9 +147,10 @@ class Structure(Subject):
             names = [self.audit.name_of(x) for x in (q, p)]
             if all(names):
                 yield finding("ties", "weights-untied", "tied weights were untied",
-                              f"`{names[0]}` and `{names[1]}` were one parameter (tied) until the module was replaced {at(site)}: the new one has a parameter of "
-                              "its own, and the two are trained apart.",
-                              "tie them again after the replacement, or copy values into the existing parameter (with torch.no_grad(): p.copy_(...)).",
+                              f"`{names[0]}` and `{names[1]}` were one parameter (tied) until the module was replaced "
+                              f"{at(site)}: the new one has a parameter of its own, and the two are trained apart.",
+                              "tie them again after the replacement, or copy values into the existing parameter (with "
+                              "torch.no_grad(): p.copy_(...)).",
                               causes=(site,), parameters=names, symptom="wrong-value")
         for p, q in self._twins:
             ours, theirs = self.audit.modules.owner(p), self.audit.modules.owner(q)
@@ -156,9 +162,12 @@ class Structure(Subject):
                 continue  # layers that were copied from one prototype
             sites = [site for x in (q, p) for site in _copied_at(x)]
             yield finding("ties", "weights-untied", "weights that began as copies of each other drift apart",
-                          f"`{ours[1]}` and `{theirs[1]}` had the same values at the first step{' (one is the transpose of the other)' if is_transposed else ''}, "
-                          "and not any more: they are two parameters, one was made as a copy of the other. A copy is not tied: each is trained for itself.",
-                          "tie them by using one parameter in both places (decoder.weight = encoder.weight), without clone() or a new nn.Parameter.",
+                          f"`{ours[1]}` and `{theirs[1]}` had the same values at the first "
+                          f"step{' (one is the transpose of the other)' if is_transposed else ''}, and not any more: they "
+                          "are two parameters, one was made as a copy of the other. A copy is not tied: each is trained "
+                          "for itself.",
+                          "tie them by using one parameter in both places (decoder.weight = encoder.weight), without clone() "
+                          "or a new nn.Parameter.",
                           causes=tuple(dict.fromkeys(sites))[:3], parameters=[ours[1], theirs[1]], symptom="wrong-value")
 
 

@@ -89,7 +89,9 @@ class Targets(Subject):
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
-        if not isinstance(prediction, Tensor) or not isinstance(target, Tensor) or not prediction.requires_grad or target.requires_grad:
+        if not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
+            return
+        if not prediction.requires_grad or target.requires_grad:
             return
         values = array_of(target)
         if not values.size or values.dtype.kind not in "fiub":
@@ -104,7 +106,8 @@ class Targets(Subject):
         history.made = self.audit.provenance.of(target) or history.made
         if history.name in CLASSIFYING and values.dtype.kind in "iu" and prediction._array.ndim >= 1:
             self._count(history, call, values, prediction._array.shape[min(1, prediction._array.ndim - 1)])
-        if self.audit.is_observing and isinstance(call.result, Tensor) and call.result._array.shape == values.shape and values.ndim:
+        if (self.audit.is_observing and isinstance(call.result, Tensor) and call.result._array.shape == values.shape
+                and values.ndim):
             self._elements = weakref.ref(call.result), values, call.site
         if self.audit.is_observing and self._input is not None:
             self._compare(history, target)
@@ -129,9 +132,11 @@ class Targets(Subject):
         for site, (loss, times, bad, kept, made) in self._masked.items():
             if times >= MIN_CALLS and bad == times:
                 yield finding("classes", "masked-all", "the mask of the loss hides what it should count",
-                              f"The loss of single elements {at(loss)} is multiplied {at(site)} by a mask that keeps the elements of class {kept} (padding, most "
-                              "likely) and drops all others: it looks inverted, and real targets do not count.",
-                              "invert the mask: != pad instead of == pad.", at=site, causes=(*lines_of(made)[:1], site), symptom="wrong-value")
+                              f"The loss of single elements {at(loss)} is multiplied {at(site)} by a mask that keeps the "
+                              f"elements of class {kept} (padding, most likely) and drops all others: it looks inverted, "
+                              "and real targets do not count.",
+                              "invert the mask: != pad instead of == pad.",
+                              at=site, causes=(*lines_of(made)[:1], site), symptom="wrong-value")
 
     def _count(self, history: TargetHistory, call: Call, values: np.ndarray, classes: int) -> None:
         history.is_flat = history.is_flat and values.ndim == 1
@@ -154,12 +159,15 @@ class Targets(Subject):
         history.compared += 1
         history.input_made = self.audit.provenance.of(self._input)
         history.input_kind = given.dtype.kind
-        is_equal = given.size == values.size and given.dtype == values.dtype and bool((given.reshape(-1) == values.reshape(-1)).all())
+        is_equal = (given.size == values.size and given.dtype == values.dtype
+                    and bool((given.reshape(-1) == values.reshape(-1)).all()))
         history.equal += is_equal
-        if given.ndim in (2, 3) and given.dtype == values.dtype and values.size * 2 <= given.size and values.shape[0] == given.shape[0]:
+        if (given.ndim in (2, 3) and given.dtype == values.dtype and values.size * 2 <= given.size
+                and values.shape[0] == given.shape[0]):
             last = given[:, -1] if given.ndim == 2 or given.shape[1] > given.shape[2] else given[:, :, -1]
             history.in_window += last.size == values.size and bool((last.reshape(-1) == values.reshape(-1)).all())
-        is_table = given.ndim == 2 and values.size == given.shape[0] >= MIN_BATCH and given.dtype.kind == "f" and given.shape[1] <= 512
+        is_table = (given.ndim == 2 and values.size == given.shape[0] >= MIN_BATCH and given.dtype.kind == "f"
+                    and given.shape[1] <= 512)
         if is_table and np.unique(values).size <= MAX_KINDS:  # a number that is a linear function of another is a usual toy
             for column in _determined_by(given, values.reshape(-1).astype(np.float64)):
                 history.leaks[column] = history.leaks.get(column, 0) + 1
@@ -189,11 +197,13 @@ class Targets(Subject):
         lines = lines_of(made)
         what = f"class {history.low:g}" if history.classes else f"{history.low:g}"
         yield finding("targets-vary", "target-constant", "all targets are the same",
-                      f"All {history.count} targets that {history.name} {at(history.site)} was given in {count_of(history.calls, 'step')} are {what}: a "
-                      "constant. The model only learns to always give that answer, whatever the input."
+                      f"All {history.count} targets that {history.name} {at(history.site)} was given in "
+                      f"{count_of(history.calls, 'step')} are {what}: a constant. The model only learns to always give "
+                      "that answer, whatever the input."
                       + (f" They were made {at(lines[0])}." if lines else ""),
-                      "look at how the targets are made: a conversion to integers that rounds everything to one value, the wrong column, a wrong "
-                      "comparison.", at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
+                      "look at how the targets are made: a conversion to integers that rounds everything to one value, the "
+                      "wrong column, a wrong comparison.",
+                      at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
 
     def _in_the_inputs(self, history: TargetHistory) -> Iterator[Finding]:
         if history.compared < MIN_CALLS:
@@ -202,26 +212,30 @@ class Targets(Subject):
         is_sequence = history.input_kind in "iu"
         is_overwritten = history.made is not None and history.made is history.input_made and is_in_place(history.made.name)
         if history.equal == history.compared and (is_sequence or is_overwritten):
-            how = (f"both are one tensor, which was changed in place {at(history.made.site)}" if is_overwritten and history.made is not None else
+            how = (f"both are one tensor, which was changed in place {at(history.made.site)}"
+                   if is_overwritten and history.made is not None else
                    "the target is the same sequence as the input (not shifted by one)")
             yield finding("targets-apart", "target-equals-input", "the target is the input itself",
-                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} was identical to the model's "
-                          f"input: {how}. The model learns to copy its input.",
+                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} was "
+                          f"identical to the model's input: {how}. The model learns to copy its input.",
                           "keep the target apart: clone before changing in place; shift the sequence by one for the next token.",
                           at=history.site, causes=(*before[:3], history.site), symptom="wrong-value")
             return
         if history.in_window == history.compared and before and history.made is not None and history.input_made is not None and (
                 history.input_made not in list(history.made.ancestors())):
             yield finding("targets-apart", "target-equals-input", "the target is the last element of the input",
-                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} was equal to the last element of the model's "
-                          "input window: the value to be predicted is given, and the model only learns to copy it.",
-                          "let the window end one element before the target.", at=history.site, causes=(*before[:4], history.site), symptom="wrong-value")
+                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} was "
+                          "equal to the last element of the model's input window: the value to be predicted is given, and "
+                          "the model only learns to copy it.",
+                          "let the window end one element before the target.",
+                          at=history.site, causes=(*before[:4], history.site), symptom="wrong-value")
             return
         columns = [column for column, count in history.leaks.items() if count == history.compared]
         if columns:
             yield finding("targets-apart", "target-equals-input", "the target is contained in the inputs",
-                          f"In all {history.compared} observed steps column {columns[0]} of the model's input determined the target of "
-                          f"{history.name} {at(history.site)} exactly: the label leaks into the features, and nothing else is learned.",
+                          f"In all {history.compared} observed steps column {columns[0]} of the model's input determined "
+                          f"the target of {history.name} {at(history.site)} exactly: the label leaks into the features, "
+                          "and nothing else is learned.",
                           "leave that column out of the features.", at=history.site, causes=(*before[:4], history.site),
                           symptom="wrong-value")
 
@@ -233,8 +247,8 @@ class Targets(Subject):
         is_shared = shuffles[0].site == shuffles[1].site and all(made.callers for made in shuffles)  # one function shuffles both
         sites = [made.callers[0] if is_shared else made.site for made in shuffles]
         yield finding("targets-apart", "labels-shuffled", "inputs and targets are shuffled apart",
-                      f"The inputs were put into a random order {at(sites[0])}, the targets {at(sites[-1])} into another: each permutation is drawn "
-                      "anew, so a target no longer belongs to its input.",
+                      f"The inputs were put into a random order {at(sites[0])}, the targets {at(sites[-1])} into another: "
+                      "each permutation is drawn anew, so a target no longer belongs to its input.",
                       "draw one permutation and index both with it.", at=history.site, causes=(*sites[:2], history.site),
                       symptom="wrong-value")
 
@@ -246,17 +260,19 @@ class Targets(Subject):
         lines = lines_of(history.made)
         if history.ignored is not None and counts[history.ignored] and not is_vocabulary:
             yield finding("classes", "class-ignored", "a class never counts in the loss",
-                          f"{history.name} {at(history.site)} is given ignore_index={history.ignored}, and {int(counts[history.ignored])} of "
-                          f"{history.count} targets are class {history.ignored}: they are ignored, and the class is never learned.",
+                          f"{history.name} {at(history.site)} is given ignore_index={history.ignored}, and "
+                          f"{int(counts[history.ignored])} of {history.count} targets are class {history.ignored}: they "
+                          "are ignored, and the class is never learned.",
                           "use an ignore_index that is no class (-100 is the default).", at=history.site,
                           causes=(*self._made_of_loss(history.site), history.site), symptom="wrong-value")
         weightless = [c for c in history.weightless if counts[c]]
         if weightless:
             yield finding("classes", "class-ignored", "a class never counts in the loss",
-                          f"The weight of class {weightless[0]} in {history.name} {at(history.site)} is 0, and {int(counts[weightless[0]])} of {history.count} "
-                          "targets are of this class: they are ignored.",
+                          f"The weight of class {weightless[0]} in {history.name} {at(history.site)} is 0, and "
+                          f"{int(counts[weightless[0]])} of {history.count} targets are of this class: they are ignored.",
                           "give every class a weight above zero.", at=history.site,
-                          causes=(*lines_of(history.weight_made)[:2], *self._made_of_loss(history.site), history.site), symptom="wrong-value")
+                          causes=(*lines_of(history.weight_made)[:2], *self._made_of_loss(history.site), history.site),
+                          symptom="wrong-value")
         missing = np.flatnonzero(counts == 0)
         seen = counts.sum()
         if missing.size and not is_vocabulary and seen >= MIN_PER_CLASS * history.classes:
@@ -267,10 +283,12 @@ class Targets(Subject):
             lines = [*self._samplers[-2:], *lines]
             lost = f" They are in the labels, and lost {at(source.site)}." if source is not None else ""
             yield finding("classes", category, "classes that never occur in the targets",
-                          f"{type_of(history)} {at(history.site)} has {history.classes} classes, but class {names} never occurred among the {int(seen)} "
-                          f"targets of {count_of(history.calls, 'step')} ({missing.size} of {history.classes} never seen).{lost}",
-                          "look at how the data is split, filtered or sampled (sorted labels, a mask that leaves out class 0), and at how labels "
-                          "are converted.", at=history.site,
+                          f"{type_of(history)} {at(history.site)} has {history.classes} classes, but class {names} never "
+                          f"occurred among the {int(seen)} targets of {count_of(history.calls, 'step')} ({missing.size} of "
+                          f"{history.classes} never seen).{lost}",
+                          "look at how the data is split, filtered or sampled (sorted labels, a mask that leaves out class "
+                          "0), and at how labels are converted.",
+                          at=history.site,
                           causes=(*([] if source is None else [source.site]), *lines[:4], history.site), symptom="wrong-value",
                           odd=source is None and missing.size * 4 < history.classes)
 
@@ -280,9 +298,11 @@ class Targets(Subject):
             if made.merged:
                 before, after, dtype = made.merged
                 found = finding("classes", "label-dtype", "a conversion merges different labels",
-                                f"The targets of {history.name} {at(history.site)} were converted to {dtype} {at(made.site)}, which cannot hold them: {before} different "
-                                f"values became {after} (overflow, or everything but 0 is True). Different classes have one label now.",
-                                "use torch.long (int64) for class labels.", at=history.site, causes=(made.site, history.site), symptom="wrong-value")
+                                f"The targets of {history.name} {at(history.site)} were converted to {dtype} "
+                                f"{at(made.site)}, which cannot hold them: {before} different values became {after} "
+                                "(overflow, or everything but 0 is True). Different classes have one label now.",
+                                "use torch.long (int64) for class labels.",
+                                at=history.site, causes=(made.site, history.site), symptom="wrong-value")
                 found.hides = {"class-never-seen", "target-constant"}
                 yield found
                 return

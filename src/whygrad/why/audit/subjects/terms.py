@@ -102,7 +102,7 @@ class Terms(Subject):
         self._visited.add(node.seq)
         if not isinstance(g, np.ndarray) or g.size != 1:
             return
-        is_summand = not self._scalars and not self._has_begun or node in self._scalars
+        is_summand = (not self._scalars and not self._has_begun) or node in self._scalars
         self._has_begun = True
         value, passed = self._scalars.pop(node, (float(g.reshape(-1)[0]), []))
         is_arithmetic = row_name(node) in ARITHMETIC
@@ -195,10 +195,12 @@ class Terms(Subject):
                 continue  # converged, and still falling
             sites = [term.site for (site, _), term in self._terms.items() if site == loss.site]
             yield finding("terms", "loss-constant", "the loss is a constant",
-                          f"The loss that is differentiated {at(loss.site)} was {values.last:.6g} in each of {count_of(values.count, 'step')}, whatever the data and the "
-                          "parameters are: it does not depend on them (a softmax over one class, a mean of probabilities that always sum to one, a value "
+                          f"The loss that is differentiated {at(loss.site)} was {values.last:.6g} in each of "
+                          f"{count_of(values.count, 'step')}, whatever the data and the parameters are: it does not depend "
+                          "on them (a softmax over one class, a mean of probabilities that always sum to one, a value "
                           "compared with itself, a mask that hides everything), and there is nothing to learn.",
-                          "compute a loss that depends on the prediction and the target.", at=loss.site, causes=(*sites[:3], loss.site), symptom="zero")
+                          "compute a loss that depends on the prediction and the target.",
+                          at=loss.site, causes=(*sites[:3], loss.site), symptom="zero")
 
     def _without_influence(self) -> Iterator[Finding]:
         by_loss: dict[Site, list[Term]] = {}
@@ -211,12 +213,12 @@ class Terms(Subject):
                 if len(term.rounds) >= MIN_ROUNDS and term.factors.greatest < NO_INFLUENCE:
                     size = "exactly 0" if term.factors.greatest == 0 else f"at most {term.factors.greatest:.0e}"
                     yield finding("terms", "term-without-influence", "a term of the loss has no influence",
-                                  f"The term {term.name} {at(term.site)} of the loss that is differentiated {at(loss)} is multiplied by {size} in "
-                                  f"{count_of(len(term.rounds), 'observed step')}"
+                                  f"The term {term.name} {at(term.site)} of the loss that is differentiated {at(loss)} is "
+                                  f"multiplied by {size} in {count_of(len(term.rounds), 'observed step')}"
                                   + (f" (its weight is applied {at(term.scaled_at[0])})" if term.scaled_at else "")
                                   + ": it changes no parameter.",
-                                  "give it a weight that matters, or leave it out; check the formula of the weight (an integer division, an annealing "
-                                  "that never starts).",
+                                  "give it a weight that matters, or leave it out; check the formula of the weight (an "
+                                  "integer division, an annealing that never starts).",
                                   causes=(*term.scaled_at[:2], term.site), symptom="zero")
 
     def _cut_off(self) -> Iterator[Finding]:
@@ -224,8 +226,10 @@ class Terms(Subject):
             answer = describe_cause(cause, "It was") if len(rounds) >= MIN_ROUNDS else None
             if answer is not None:
                 yield finding("terms", "loss-detached", "a term of the loss is cut off from the parameters",
-                              f"A summand of the loss that is differentiated {at(loss)} has no gradient, although it was computed from parameters. "
-                              f"{answer.text} It changes the loss that is printed, and trains nothing.", answer.fix,
+                              f"A summand of the loss that is differentiated {at(loss)} has no gradient, although it was "
+                              f"computed from parameters. {answer.text} It changes the loss that is printed, and trains "
+                              "nothing.",
+                              answer.fix,
                               at=loss, causes=(cause.site, cause.origin, loss), symptom="no-update")
 
     def _of_frozen(self) -> Iterator[Finding]:
@@ -237,9 +241,11 @@ class Terms(Subject):
             made = [line for name in names if NAMED_LOSS.search(name)
                     for line in lines_matching(here.file, rf"\b{re.escape(name)}\s*=[^=]") if line.line <= here.line]
             yield finding("terms", "term-without-influence", "a term of the loss has no influence",
-                          f"A summand of the loss {at(site)} is computed from frozen parameters only (requires_grad=False): it is a constant, "
-                          f"has no gradient, and trains nothing, in {count_of(len(rounds), 'observed step')}.",
-                          "compute it from parameters that are trained, or leave it out.", causes=(*made[-2:], site), symptom="zero")
+                          f"A summand of the loss {at(site)} is computed from frozen parameters only "
+                          "(requires_grad=False): it is a constant, has no gradient, and trains nothing, in "
+                          f"{count_of(len(rounds), 'observed step')}.",
+                          "compute it from parameters that are trained, or leave it out.",
+                          causes=(*made[-2:], site), symptom="zero")
 
     def _never_differentiated(self) -> Iterator[Finding]:
         for site, rounds in self._unused.items():
@@ -283,16 +289,19 @@ class Terms(Subject):
             twice = next(((a, b) for i, a in enumerate(divisions) for b in divisions[i + 1:]
                           if abs(a[0] - b[0]) < 1e-6 * a[0] and a[1] != b[1]), None)
             counts = self._counts.get(term.site, set())
-            batch = next(((factor, site) for factor, site in divisions for n in counts if n > 1 and abs(factor * n - 1) < 1e-4), None)
+            batch = next(((factor, site) for factor, site in divisions for n in counts
+                          if n > 1 and abs(factor * n - 1) < 1e-4), None)
             if twice is not None:
                 yield finding("scaling", "loss-scaled-twice", "the loss is divided twice",
-                              f"The loss is multiplied by {twice[0][0]:.4g} {at(twice[0][1])} and once more {at(twice[1][1])}: the gradients are "
-                              f"{1 / twice[0][0]:.4g} times smaller than one division (for the accumulation, say) would make them.",
+                              f"The loss is multiplied by {twice[0][0]:.4g} {at(twice[0][1])} and once more "
+                              f"{at(twice[1][1])}: the gradients are {1 / twice[0][0]:.4g} times smaller than one division "
+                              "(for the accumulation, say) would make them.",
                               "divide once.", at=loss, causes=(twice[0][1], twice[1][1]), symptom="wrong-value")
             elif batch is not None:
                 yield finding("scaling", "loss-scaled-twice", "the loss is averaged twice",
-                              f"{term.name} {at(term.site)} is the mean over its elements already, and is divided {at(batch[1])} by {1 / batch[0]:.4g}, the number "
-                              "of elements, once more: the gradients are that much too small.",
+                              f"{term.name} {at(term.site)} is the mean over its elements already, and is divided "
+                              f"{at(batch[1])} by {1 / batch[0]:.4g}, the number of elements, once more: the gradients are "
+                              "that much too small.",
                               'leave out the division, or use reduction="sum" with it.', at=loss, causes=(batch[1], term.site),
                               symptom="wrong-value")
 
@@ -306,10 +315,13 @@ class Terms(Subject):
             if terms and max(term.factors.greatest for term in terms) > 1.5 / k:
                 record = max(self.audit.optimizers.values(), key=lambda r: r.steps, default=None)
                 yield finding("scaling", "accumulation-undivided", "gradients are accumulated without being averaged",
-                              f"backward() {at(site)} runs {k} times for each step of the optimizer, so gradients accumulate, and the loss is not divided "
-                              f"by {k}: they add up to a sum, {k} times as large as their average.",
-                              f"divide the loss by {k} before backward(), if the average over all is meant (with SGD the rate is {k} times larger otherwise).",
-                              at=site, causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
+                              f"backward() {at(site)} runs {k} times for each step of the optimizer, so gradients "
+                              f"accumulate, and the loss is not divided by {k}: they add up to a sum, {k} times as large "
+                              "as their average.",
+                              f"divide the loss by {k} before backward(), if the average over all is meant (with SGD the rate "
+                              f"is {k} times larger otherwise).",
+                              at=site,
+                              causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
                               symptom="wrong-value", odd=True)
 
 
