@@ -92,6 +92,7 @@ class EventLog:
         # Ids of the version counters of tensors that were written through `.data` since the last step.
         self._written_since_step: set[int] = set()
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
+        self._data_sites: dict[int, Site] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
         self.broadcasts: dict[Any, Broadcast] = {}
@@ -238,6 +239,8 @@ class EventLog:
     @guarded
     def data_replaced(self, t: Tensor, value: Any) -> None:
         """`t.data = value` drops the value's history: remember its source, or the causes that cut it off."""
+        self._data_sites[id(t)] = record.site()
+        drop_oldest(self._data_sites, MAX_KEPT)
         source = known_source(value)
         causes = value._cause if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
         if any(cause.behind for cause in causes):
@@ -272,6 +275,18 @@ class EventLog:
             if module is not None and any(p is t for p in module.parameters()):
                 return site, value
         return None
+
+    def flagged_modules(self) -> list[tuple[Any, Site, bool]]:
+        """`module.requires_grad = ...`: the modules that are still alive, the lines and the values."""
+        return [(module, site, value) for reference, site, value in self._module_flags if (module := reference()) is not None]
+
+    def hook_sites(self, code: Any) -> list[Site]:
+        """Where hooks with this code were registered."""
+        return [site for key, site in self._hook_sites.items() if key is code]
+
+    def data_replaced_at(self, t: Tensor) -> Site | None:
+        """Where `t.data = ...` last replaced the values of a leaf."""
+        return self._data_sites.get(id(t))
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)

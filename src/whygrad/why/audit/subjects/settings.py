@@ -1,0 +1,117 @@
+"""Settings: options that cannot be meant, and things that pile up: hooks, parameters on one memory, flags on modules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.nn.module import Module
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+
+MIN_STEPS = 5
+# Hooks of one function on one module from which on they pile up.
+MIN_HOOKS = 3
+
+
+class Settings(Subject):
+    checks = {
+        "options": "options of optimizers, schedules and layers let them work",
+        "apart": "parameters have memory of their own, and hooks do not pile up",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # Pairs of parameters of one optimizer that lie on the same memory.
+        self._shared: list[tuple[Any, Any, OptimizerRecord]] = []
+
+    def before_step(self, record: OptimizerRecord) -> None:
+        if record.steps:
+            return
+        places: dict[int, Any] = {}
+        for p in record.parameters:
+            if p._array.size:
+                other = places.setdefault(p._array.ctypes.data, p)
+                if other is not p and other._array.size == p._array.size:
+                    self._shared.append((other, p, record))
+        del self._shared[16:]
+
+    def was_seen(self, check: str) -> bool:
+        return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._same_memory()
+        if not self.was_seen(""):
+            return
+        for record in self.audit.optimizers.values():
+            yield from self._dampened(record)
+        yield from self._one_cycle()
+        for root in list(self.audit.modules.roots.values()):
+            for path, module in root.named_modules():
+                yield from self._piled_up(path, module)
+                yield from self._without_momentum(path, module)
+        yield from self._flagged()
+
+    def _same_memory(self) -> Iterator[Finding]:
+        for p, q, record in self._shared:
+            names = [self.audit.name_of(x) or f"a tensor of shape {tuple(x.shape)}" for x in (p, q)]
+            sites = [cause.site for x in (q, p) for cause in x._cause if cause.site is not None]
+            written = [site for x in (q, p) if (site := self.audit.watch.data_replaced_at(x)) is not None]
+            yield finding("apart", "weights-shared", "two parameters share one memory",
+                          f"{listed(names)} are two parameters on the same memory (one was given the other's .data): the optimizer made "
+                          f"{at(record.made_at)} updates it twice in every step, and they can never differ.",
+                          "copy the values: p.data.copy_(q.data), or q.data.clone().", causes=(*written, *sites[:2], record.made_at),
+                          parameters=names, symptom="wrong-value")
+
+    def _dampened(self, record: OptimizerRecord) -> Iterator[Finding]:
+        for group in record.groups:
+            if group.get("momentum") and group.get("dampening", 0) >= 1 and record.steps >= MIN_STEPS:
+                yield finding("options", "option-disables", "dampening=1 keeps new gradients out of the momentum",
+                              f"{record.kind}, made {at(record.made_at)}, has momentum={group['momentum']:g} and "
+                              f"dampening={group['dampening']:g}: every new gradient is multiplied by 1 - dampening = 0, so only the first one "
+                              "ever counts.",
+                              "use dampening=0 (the default).", at=record.stepped_at, causes=(record.made_at,))
+                return
+
+    def _one_cycle(self) -> Iterator[Finding]:
+        for known in self.audit.schedulers.values():
+            total = getattr(known.scheduler, "total_steps", None)
+            record = next((r for r in self.audit.optimizers.values() if r.optimizer is known.optimizer), None)
+            if known.kind == "OneCycleLR" and isinstance(total, int) and record is not None and known.steps < 0.3 * total and (
+                    record.steps >= 0.8 * total):
+                yield finding("options", "schedule-wrong", "the schedule is stepped too seldom",
+                              f"OneCycleLR, made {at(known.made_at)}, is meant for {total} steps, but was stepped {count_of(known.steps, 'time')} "
+                              f"{at(known.stepped_at)} in {count_of(record.steps, 'step')} of the optimizer: the learning rate stays near its small "
+                              "beginning.",
+                              "call scheduler.step() after every batch (OneCycleLR counts batches).",
+                              causes=(known.stepped_at, known.made_at), symptom="wrong-value")
+
+    def _piled_up(self, path: str, module: Any) -> Iterator[Finding]:
+        codes = Counter(getattr(getattr(hook, "hook", hook), "__code__", None) for hook in module._forward_hooks.values())
+        for code, count in codes.items():
+            if code is not None and count >= MIN_HOOKS:
+                yield finding("apart", "hooks-piled-up", "one hook is registered again and again",
+                              f"`{path or type(module).__name__}` has {count} forward hooks of the same function, line {code.co_firstlineno}: each "
+                              "registration adds one, and all of them run in every forward.",
+                              "register it once, before the loop, or remove the old one (handle.remove()).",
+                              causes=(*self.audit.watch.hook_sites(code), (code, 0)), symptom="wrong-value")
+
+    def _without_momentum(self, path: str, module: Any) -> Iterator[Finding]:
+        if "BatchNorm" in type(module).__name__ and getattr(module, "momentum", None) == 0 and module.track_running_stats:
+            yield finding("options", "option-disables", "batch norm never learns its running statistics",
+                          f"`{path}` has momentum=0: in this formula the running mean and variance keep their old values (0 and 1) for ever, and "
+                          "evaluation normalises with them.",
+                          "use momentum=0.1 (the default), or None for a plain average.", causes=(self.audit.modules.made_at(module),),
+                          symptom="wrong-value")
+
+    def _flagged(self) -> Iterator[Finding]:
+        for module, site, value in self.audit.watch.flagged_modules():
+            frozen = [name for name, p in module.named_parameters() if not p.requires_grad]
+            if isinstance(module, Module) and value and frozen:
+                yield finding("options", "frozen", "setting requires_grad on a module does nothing",
+                              f"`module.requires_grad = True` {at(site)} only sets an attribute of the module (of {type(module).__name__}): its "
+                              f"{count_of(len(frozen), 'parameter')} ({listed(frozen)}) stay frozen, requires_grad is False.",
+                              "call module.requires_grad_(True), or set it on each parameter.", causes=(site,), parameters=frozen)

@@ -1,0 +1,71 @@
+"""Whole training programs with one bug each, or none: the audit of `whygrad run` notices it without being asked.
+
+A program lies in `programs/<category>/`; `programs/ok` has correct ones that look suspicious. The first line tells the truth
+about it: the category (and others that are right as well) and the words that the explanation must have, alternatives separated
+by slashes. The second line is a line that it prints under PyTorch, which shows that the bug is real. A third line may name the
+parameters concerned. `#C` marks the lines of the cause. Nobody reads `.grad`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from why.test_cases import Server
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*/*.py"))
+
+
+class Truth(NamedTuple):
+    categories: list[str]
+    words: list[list[str]]
+    evidence: set[str]
+    parameters: set[str]
+    cause: set[int]
+
+
+def truth_of(program: Path) -> Truth:
+    lines = program.read_text().splitlines()
+    categories, _, words = lines[0].removeprefix("#").partition("|")
+    evidence = lines[1].removeprefix("# ")
+    named = next((line.removeprefix("# parameters:") for line in lines[2:4] if line.startswith("# parameters:")), "")
+    return Truth([category.strip() for category in categories.split(",")],
+                 [[word.strip() for word in group.split("/")] for group in words.split(",") if group.strip()],
+                 {evidence, evidence.removeprefix("evidence: ")}, {name.strip() for name in named.split(",") if name.strip()},
+                 {number for number, line in enumerate(lines, 1) if "#C" in line})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    running = Server("whygrad")
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_program(program: Path, server: Server) -> None:
+    truth, done = truth_of(program), server.run(program)
+    assert done["code"] == 0, done["stderr"]
+    assert truth.evidence & set(done["stdout"].splitlines()), done["stdout"]
+    assert "could not be resolved" not in done["stderr"], done["stderr"]
+    shown = json.dumps(done["answers"], indent=1)
+    if truth.categories == ["ok"]:
+        assert not [answer for answer in done["answers"] if not answer["odd"]], shown
+        return
+    right = [answer for answer in done["answers"] if answer["category"] in truth.categories
+             and {cause["line"] for cause in answer["causes"]} & truth.cause]
+    assert right, shown
+    told = f"{right[0]['text']} {right[0]['fix']}".lower()
+    assert not [words for words in truth.words if not any(word in told for word in words)], told
+    if right[0]["parameters"]:
+        assert not truth.parameters or truth.parameters & set(right[0]["parameters"]), shown
+    assert {answer["category"] for answer in done["answers"] if not answer["odd"]} <= set(truth.categories), shown
+
+
+def test_how_many_programs_there_are() -> None:
+    kinds = {program.parent.name for program in PROGRAMS}
+    assert len(kinds) >= 60
+    assert len([program for program in PROGRAMS if program.parent.name == "ok"]) >= 100
