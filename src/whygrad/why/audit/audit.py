@@ -53,8 +53,9 @@ CONSEQUENCES: dict[str, set[str]] = {
 class Audit:
     """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
 
-    def __init__(self, watch: Any, guard: Callable[..., None]) -> None:
+    def __init__(self, watch: Any, guard: Callable[..., None], is_observed: rounds.Schedule = rounds.sampled) -> None:
         self.watch = watch
+        self._is_observed = is_observed
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
         self.is_observing = False
@@ -67,6 +68,9 @@ class Audit:
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
         self._listeners: dict[str, list[Callable[..., None]]] = {}
+        # Checks whose findings follow from another one: the category of that. Subjects that raised an error when they were asked.
+        self.implied: dict[str, str] = {}
+        self.undecided: list[Subject] = []
         # True while a subject looks at something: what it does itself is no event.
         self._is_busy = False
 
@@ -134,7 +138,7 @@ class Audit:
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
         self.round += 1
-        observe = rounds.is_observed(self.round)
+        observe = self._is_observed(self.round)
         if observe != self.is_observing:
             self._observe(observe)
 
@@ -154,13 +158,28 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        found_categories = {found.explanation.category for found in together.values() if not found.explanation.odd}
-        told_otherwise = {category for one in found_categories for category in CONSEQUENCES.get(one, ())}
+        found_categories = [found.explanation.category for found in together.values() if not found.explanation.odd]
+        told_otherwise = {category: one for one in found_categories for category in CONSEQUENCES.get(one, ())}
         for found in together.values():
-            if found.explanation.category not in told_otherwise:
+            cause = told_otherwise.get(found.explanation.category)
+            if cause is None:
+                found.explanation.check = found.check
                 yield found
+            else:
+                self.implied[found.check] = cause
+
+    def was_seen(self, subject: Subject, check: str) -> bool:
+        """True if the run had what this check looks at, and its subject could tell."""
+        seen: list[bool] = []
+        self._guard(lambda: seen.append(subject.was_seen(check)))
+        return subject not in self.undecided and any(seen)
+
+    def parameters(self) -> list[Any]:
+        """The parameters that the known optimizers hold."""
+        return list({id(p): p for record in self.optimizers.values() for p in record.parameters}.values())
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
-        self._guard(lambda: found.extend(subject.findings()))
+        self.undecided.append(subject)
+        self._guard(lambda: (found.extend(subject.findings()), self.undecided.remove(subject)))
         return found
