@@ -77,8 +77,11 @@ class Session:
                 for answer in self._answers:
                     if answer.explanation.category in MAY_COME_LATER:
                         answer.explanation.odd = True
-                        answer.explanation.text += f" (The program was ended after {self.limit.done} steps: it may come later.)"
+                        answer.explanation.text += f" ({self._end_of_steps().capitalize()}: it may come later.)"
         return self._answers
+
+    def _end_of_steps(self) -> str:
+        return f"the program was ended after {self.watch.audit.round} steps"
 
     def _finish_and_exit(self, status: int) -> NoReturn:
         """`os._exit` skips exit handlers; report the answers before it."""
@@ -118,8 +121,9 @@ class Session:
         self.limit.stop()
         self._termination.stop()
         if ended is None:
-            ended = f"the program was ended after {self.limit.done} steps" if self.was_cut_short else _exit_description(error)
-        self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
+            ended = self._end_of_steps() if self.was_cut_short else _exit_description(error)
+        with self._termination.deferred():
+            self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
         return self._problems
 
     def _report(self, answers: list[Answer], ended: str) -> int:
