@@ -26,6 +26,18 @@ out.mean().backward()
 g = out.grad
 """
 
+# Most features of the input are constant, which may be meant.
+ODD = HEAD + """net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(12):
+    x = torch.randn(16, 8)
+    y = x[:, :1] * 0.3 + torch.randn(16, 1)
+    x[:, 2:] = 1.0
+    optimizer.zero_grad()
+    ((net(x) - y) ** 2).mean().backward()
+    optimizer.step()
+"""
+
 
 def fixed(script: Path, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": SOURCE}
@@ -135,9 +147,10 @@ def test_surroundings_are_the_programs_own(tmp_path: Path) -> None:
     ("1 / 0\n", 1, "ZeroDivisionError: division by zero (line 1), which is not a question of gradients"),
     ("import os\nos._exit(7)\n", 1, "exit code 7 and left no report"),
     ("raise SystemExit(3)\n", 0, "nothing to mend"),
+    (ODD, 0, "nothing to mend"),
     (RETAIN + "if g is not None:\n    raise ValueError('worse')\n", 1, "ends with ValueError: worse"),
     (RETAIN + "if g is not None:\n    raise SystemExit(4)\n", 1, "exit code 4"),
-], ids=["fine", "no change known", "a masking hook", "syntax error", "another error", "no report", "exit code", "worse",
+], ids=["fine", "no change known", "a masking hook", "syntax error", "another error", "no report", "exit code", "odd", "worse",
         "worse exit code"])
 def test_how_it_ends(program: str, code: int, words: str, tmp_path: Path) -> None:
     done = fixed(write(tmp_path, program))

@@ -44,7 +44,7 @@ class Scratch:
         pending = deque([root])
         while pending:
             folder = pending.popleft()
-            entries = _entries(folder)
+            entries = _entries(folder) if self._entries > 0 or folder in self.roots else None
             if entries is None or (len(entries) > self._entries and folder not in self.roots):
                 self.links[folder] = folder
                 self.too_large.append(folder)

@@ -117,12 +117,12 @@ class Session:
         self._finished = True
         os._exit = self._exit
         error = sys.exc_info()[1]
-        answers = self._conclude()
-        self.limit.stop()
         self._termination.stop()
-        if ended is None:
-            ended = self._end_of_steps() if self.was_cut_short else _exit_description(error)
         with self._termination.deferred():
+            answers = self._conclude()
+            self.limit.stop()
+            if ended is None:
+                ended = self._end_of_steps() if self.was_cut_short else _exit_description(error)
             self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
         return self._problems
 

@@ -19,19 +19,28 @@ class Termination:
     def __init__(self, report: Callable[[], Any]) -> None:
         self._report = report
         self._is_ending = False
+        self._getsignal = signal.getsignal
         self._is_installed = (threading.current_thread() is threading.main_thread()
                               and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
         if self._is_installed:
             signal.signal(signal.SIGTERM, self._handle)
+            signal.getsignal = self._apparent  # type: ignore[assignment]
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=self.stop)  # a child has nothing to report, and may be blocked
 
     def stop(self) -> None:
         """Give the signal back, if it is still ours."""
-        if self._is_installed and threading.current_thread() is threading.main_thread() and (
-                signal.getsignal(signal.SIGTERM) == self._handle):
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if not self._is_installed:
+            return
         self._is_installed = False
+        signal.getsignal = self._getsignal
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == self._handle:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _apparent(self, number: int) -> Any:
+        """What the program is to see: libraries install a handler of their own only if there is none."""
+        found = self._getsignal(number)
+        return signal.SIG_DFL if found == self._handle else found
 
     def _handle(self, number: int, frame: Any) -> None:
         self._is_ending = True

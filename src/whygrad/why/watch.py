@@ -142,12 +142,12 @@ class Watch(EventLog):
         for where, explanation in end_of_run.unread_problems(self):
             if self._reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
-        for found in self.audit.findings():
-            known = self._reported(found.explanation)
+        for finding in self.audit.findings():
+            known = self._reported(finding.explanation)
             if known is None:
-                self._add_answer(found.where, found.explanation, self._moment())
+                self._add_answer(finding.where, finding.explanation, self._moment())
             else:
-                _merge(known.explanation, found.explanation)
+                _merge(known.explanation, finding.explanation)
 
     def _reported(self, explanation: Explanation) -> Answer | None:
         """The answer that has the same cause already."""

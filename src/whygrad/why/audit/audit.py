@@ -181,5 +181,10 @@ class Audit:
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
         self.undecided.append(subject)
-        self._guard(lambda: (found.extend(subject.findings()), self.undecided.remove(subject)))
+
+        def ask() -> None:
+            found.extend(subject.findings())
+            self.undecided.remove(subject)
+
+        self._guard(ask)
         return found
