@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -72,14 +73,14 @@ ODD = ("        yield x, (x @ weight).argmax(1)",
 SCHEDULE = ("    done = 0\n", "    done = 0\n    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)\n")
 
 
-def call(folder: Path, command: str, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whygrad", command, *arguments], cwd=folder, env=environment(), input=text,
+def call(folder: Path, command: str, *arguments: str, text: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "whygrad", command, *arguments], cwd=folder, env=environment(**more), input=text,
                           capture_output=True, text=True, timeout=300, check=False)
 
 
-def environment() -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    return {**kept, "PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, "PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def write(folder: Path, text: str, name: str = "train.py") -> None:
@@ -185,6 +186,19 @@ def test_check_list(tmp_path: Path) -> None:
     assert [found[name]["odd"] for name in found] == [name == "input-degenerate" for name in found]
     assert found["learning-rate-zero"]["check"] == "rate"
     assert "learning-rate-zero" in (tmp_path / "a.html").read_text()
+
+
+def test_colours(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    write(tmp_path, program(RATE, ODD))
+    shown = call(tmp_path, "audit", "--steps", "20", "train.py", FORCE_COLOR="1", COLUMNS="100").stderr
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert "\x1b[32m" in shown
+    for line in ("  ✓ passed    losses, gradients and weights stay finite", "  - not seen  dropout leaves something",
+                 "  ✗ found     the learning rate does not become nothing  [learning-rate-zero]",
+                 "  ! odd       the inputs are not constant  [input-degenerate]", "Odd, but perhaps meant:"):
+        assert line in text
+    assert "\x1b" not in call(tmp_path, "audit", "--steps", "20", "train.py").stderr
 
 
 def test_run_keeps_its_form(tmp_path: Path) -> None:
@@ -393,6 +407,29 @@ def test_signals_keep_what_was_seen(name: str, tmp_path: Path) -> None:
 def _with_usual_handlers() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+INTERRUPTED = """
+    import os, signal, sys
+    from whygrad import cli
+    from whygrad.why import terminal
+    print_answers, number = terminal.print_answers, int(sys.argv[1])
+    def interrupted(answers):
+        os.kill(os.getpid(), number)
+        print_answers(answers)
+    terminal.print_answers = interrupted
+    sys.exit(cli.main(["audit", "--steps", "12", "train.py"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_the_report(number: int, tmp_path: Path) -> None:
+    write(tmp_path, program(RATE))
+    write(tmp_path, INTERRUPTED, "interrupted.py")
+    done = subprocess.run([sys.executable, "interrupted.py", str(int(number))], cwd=tmp_path, env=environment(), text=True,
+                          capture_output=True, timeout=300, check=False, preexec_fn=_with_usual_handlers)
+    assert done.returncode == -number, done.stderr
+    assert "12 steps seen, 4 parameters, 1 finding\n" in done.stderr
 
 
 def test_children_die_of_sigterm(tmp_path: Path) -> None:
