@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import whygrad
-from whygrad.why.audit import baseline, rounds
+from whygrad.why.audit import baseline
 from whygrad.why.audit.subjects import SUBJECTS
 
 SOURCE = str(Path(whygrad.__file__).parents[1])
@@ -364,9 +364,15 @@ def test_normalised_source(line: str, text: str) -> None:
     assert baseline.normalised(line) == text
 
 
-def test_every_round_is_observed() -> None:
-    assert all(map(rounds.every, range(1000)))
-    assert sum(map(rounds.sampled, range(1000))) < 40
+COUNTED = program(("    done = 0", "    done = 0; audit = __import__('whygrad').why.record.watching.audit; seen = 0"),
+                  ("done += 1", "done += 1; seen += audit.is_observing"), ("\"finally\", done", "seen"), ("400", "60"))
+
+
+@pytest.mark.parametrize(("command", "is_every"), [(["audit", "--steps=0"], True), (["run"], False)])
+def test_every_round_is_observed(command: list[str], is_every: bool, tmp_path: Path) -> None:
+    write(tmp_path, COUNTED)
+    seen = int(call(tmp_path, *command, "train.py").stdout.split()[0])
+    assert (seen == 60) is is_every
 
 
 SLOW = program(RATE, ("done += 1", "done += 1; print(done, flush=True)"), ("400", "100000"))

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 from whygrad.why import report, terminal
 from whygrad.why.answers import Answer
-from whygrad.why.audit import rounds
 from whygrad.why.html_watch import HtmlWatch
 from whygrad.why.step_limit import StepLimit
 from whygrad.why.termination import Termination
@@ -31,7 +30,7 @@ class Session:
     """`steps` ends the program after so many steps of optimizers; 0 lets it run to its end."""
 
     def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,
-                 quiet: bool = False, steps: int = 0, is_observed: rounds.Schedule = rounds.sampled) -> None:
+                 quiet: bool = False, steps: int = 0) -> None:
         # Absolute paths: the program may change the working directory.
         self.json_file = None if json_file is None else os.path.abspath(json_file)
         self.html_file = None if html_file is None else os.path.abspath(html_file)
@@ -39,7 +38,7 @@ class Session:
         self.quiet = quiet
         self.live = live and not quiet
         on_answer = self._print_live if self.live else None
-        self.watch: Watch = (Watch if self.html_file is None else HtmlWatch)(on_answer, is_observed)
+        self.watch: Watch = (Watch if self.html_file is None else HtmlWatch)(on_answer)
         self.watch.start()
         # After the watch, so that it has heard of the last step.
         self.limit = StepLimit(steps, self._stepped, self._conclude)
