@@ -143,24 +143,31 @@ class Watch(EventLog):
         for optimizer in self.optimizers():
             self.leaving(optimizer)
         for where, explanation, moment in self._optimizer_problems.values():
-            if not self._is_reported(explanation):
+            if self._reported(explanation) is None:
                 self._add_answer(where, explanation, moment)
         for clip in self._clips.values():
             explanation = clip.explanation()
             if explanation is not None:
                 self._add_answer(clip.where, explanation, clip.moment)
         for where, explanation in end_of_run.unread_problems(self):
-            if not self._is_reported(explanation):
+            if self._reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
         for finding in self.audit.findings():
-            if not self._is_reported(finding.explanation):
+            known = self._reported(finding.explanation)
+            if known is None:
                 self._add_answer(finding.where, finding.explanation, self._moment())
+            else:
+                _merge(known.explanation, finding.explanation)
 
-    def _is_reported(self, explanation: Explanation) -> bool:
-        """True if the same cause is in an answer already."""
+    def _reported(self, explanation: Explanation) -> Answer | None:
+        """The answer that has the same cause already."""
         first = explanation.causes[0].line if explanation.causes else None
-        return any(known.explanation.category == explanation.category
-                   and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
+        return next((known for known in self.answers if known.explanation.category == explanation.category
+                     and first in [cause.line for cause in known.explanation.causes]), None)
+
+    def was_read(self) -> bool:
+        """True if the program has read a gradient."""
+        return self._reads > 0
 
     def reported_categories(self) -> set[str]:
         return {answer.explanation.category for answer in self.answers}
@@ -344,12 +351,20 @@ class Watch(EventLog):
             lines = {cause.line for cause in known.explanation.causes}
             if len(known.explanation.causes) < MAX_CAUSES:
                 known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
+            _merge(known.explanation, explanation)
             return False
         answer = self._by_line[line] = Answer(where, explanation, moment)
         self.answers.append(answer)
         if self._on_answer is not None:
             self._on_answer(answer)
         return True
+
+
+def _merge(known: Explanation, other: Explanation) -> None:
+    """Two explanations become one answer: it concerns the parameters of both."""
+    known.parameters += [name for name in other.parameters if name not in known.parameters]
+    known.check = known.check or other.check
+    known.odd = known.odd and other.odd
 
 
 def _program_location() -> Any:

@@ -95,6 +95,9 @@ class Audit:
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
         self._is_armed = False
+        # Checks whose findings follow from another one: the category of that. Subjects that failed when they were asked.
+        self.implied: dict[str, str] = {}
+        self.undecided: list[Subject] = []
         # True while a subject looks at something: what it does itself is no event.
         self._is_busy = False
 
@@ -226,15 +229,33 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        hidden = {category for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
+        # Categories that are not told, and the category from which each follows.
+        hidden = {category: told for told in self.watch.reported_categories() for category in CONSEQUENCES.get(told, ())}
         causes = [found for found in together.values() if not found.explanation.odd]
-        overruled = {category for found in causes for category in found.hides or ()}
+        overruled = {category: found.explanation.category for found in causes for category in found.hides or ()}
         for found in causes:
-            if found.explanation.category not in overruled:
-                hidden |= CONSEQUENCES.get(found.explanation.category, set()) if found.hides is None else found.hides
+            told = found.explanation.category
+            if told not in overruled:
+                hidden |= dict.fromkeys(CONSEQUENCES.get(told, ()) if found.hides is None else found.hides, told)
         for found in together.values():
-            if found.explanation.category not in hidden | overruled:
+            cause = (hidden | overruled).get(found.explanation.category)
+            if cause is None:
+                found.explanation.check = found.check
                 yield found
+            else:
+                self.implied[found.check] = cause
+
+    def was_seen(self, subject: Subject, check: str) -> bool:
+        """True if the run had what this check looks at, and its subject could tell."""
+        try:
+            return subject not in self.undecided and subject.was_seen(check)
+        except Exception as error:
+            self.watch.failed_in(f"was_seen, {type(subject).__name__}", error)
+            return False
+
+    def parameters(self) -> list[Any]:
+        """The parameters that the known optimizers hold."""
+        return list({id(p): p for record in self.optimizers.values() for p in record.parameters}.values())
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
@@ -242,4 +263,5 @@ class Audit:
             found.extend(subject.findings())
         except Exception as error:
             self.watch.failed_in(f"findings, {type(subject).__name__}", error)
+            self.undecided.append(subject)
         return found

@@ -19,7 +19,6 @@ from whygrad.why.program_text import lines_matching, uncalled_method
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
 from whygrad.why.rules.unwanted import not_in_optimizer_explanation
-from whygrad.why.rules.vanished import zero
 from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
 HEADLINE = "this step changes nothing: all gradients are None"
@@ -146,12 +145,6 @@ def _cut_off(held: list[Any]) -> Explanation | None:
     if any(not isinstance(p, Tensor) or was_reached(p) for p in held):
         return None
     return why_never_reached(next((p for p in held if p.requires_grad), held[0]))
-
-
-def why_zero(p: Any) -> Explanation | None:
-    """Why the gradient of a parameter is zero; None if nothing is wrong."""
-    explanation = first_confirmed([verdict for verdict in [zero(Question(p))] if verdict is not None])
-    return explanation if explanation is not None and explanation.category != "ok" and not explanation.harmless else None
 
 
 def why_never_reached(p: Any) -> Explanation | None:
