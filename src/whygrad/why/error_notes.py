@@ -9,8 +9,11 @@ from typing import Any
 
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, row_node
+from whygrad.ops.poles import POLES
 from whygrad.why import record
+from whygrad.why.gradient_flow import op_phrase, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate
+from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf, recompute_output
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
@@ -255,3 +258,21 @@ def complex_root(t: Any) -> Note:
     return "non-scalar-backward", (
         f"why: the tensor, computed {at(made)}, is not real: there is no obvious gradient to start from. Fix: reduce it to one "
         "real number (.abs(), .real), or pass gradient=."), (made,)
+
+
+def anomaly(node: Any, first: Any) -> Note:
+    """Anomaly mode found a nan. `first` is the node at which gradients stopped being finite, `node` or one before it."""
+    origin = forward_origin(first) or forward_origin(node)
+    if origin is None and is_nonfinite(value := recompute_output(first)):
+        origin = NonfiniteOrigin(first.site, row_name(first), nan_or_inf(value), "")
+    if origin is not None:
+        name, site, category = origin.name, origin.site, "nan-forward"
+        given = f" (given {origin.argument})" if origin.argument else ""
+        what = f"`{name}` gave {origin.result}{given} in the forward already, {at(site)}" if name else (
+            f"the tensor made {at(site)} contained {origin.result} before anything was computed")
+    else:
+        name, site, category = row_name(first), first.site, "nan-derivative"
+        what = f"the derivative of {op_phrase(first)}, applied {at(site)}, is not finite"
+    reason, fix = POLES.get(name, ("at these values it is undefined or overflows", "keep its inputs where it is defined and finite"))
+    carried = "" if first is node else f" It became nan in {type(node).__name__}, of {at(node.site)[3:]}."
+    return category, f"why: {what}: {reason}.{carried} Fix: {fix}.", (site, first.site, node.site)

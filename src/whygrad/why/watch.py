@@ -62,6 +62,8 @@ class Watch(EventLog):
         self._looks: dict[Any, int] = {}
         self._fine_reads: dict[Any, int] = {}
         self._provisional: list[tuple[Any, int, list[Verdict]]] = []
+        # The last read whose outcome the program tests itself: if the test then ends the program, it is answered.
+        self.tested: tuple[Any, int, list[Verdict]] | None = None
         # Problems of optimizers, one for each location and category.
         self._optimizer_problems: dict[Any, tuple[Any, Explanation, int]] = {}
         self._clips: dict[Any, EarlyClip] = {}
@@ -125,6 +127,8 @@ class Watch(EventLog):
 
     @guarded
     def _conclude(self) -> None:
+        if self.tested is not None and end_of_run.has_raised_at(self.tested[0]):
+            self._provisional.append(self.tested)
         for where, moment, found in self._provisional:
             explanation = first_confirmed(found)
             if explanation is not None and explanation.category != "ok":
@@ -196,7 +200,9 @@ class Watch(EventLog):
             ledger.note_read()
         if not found:
             self._fine_reads[site] = self._fine_reads.get(site, 0) + 1
-        elif not needs_no_answer(question, found[0]):
+        elif needs_no_answer(question, found[0]):
+            self.tested = question.read, self._moment(), found
+        else:
             self._answer(question, found)
 
     @guarded
