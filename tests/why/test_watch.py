@@ -405,7 +405,8 @@ if a.grad is None:  #READ
 def test_a_failing_assertion_is_a_question(name: str, tmp_path: Path) -> None:
     answers, done, lines = run(tmp_path, FAILING[name])
     assert done.returncode == 1
-    assert [(a["category"], a["line"]) for a in answers] == [("detach", line) for line in lines_marked(lines, "#READ")], done.stderr
+    [read] = lines_marked(lines, "#READ")
+    assert [(a["category"], a["line"]) for a in answers] == [("detach", read)], done.stderr
     assert {c["line"] for c in answers[0]["causes"]} & set(lines_marked(lines, "#CAUSE"))
 
 

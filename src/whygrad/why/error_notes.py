@@ -273,6 +273,6 @@ def anomaly(node: Any, first: Any) -> Note:
     else:
         name, site, category = row_name(first), first.site, "nan-derivative"
         what = f"the derivative of {op_phrase(first)}, applied {at(site)}, is not finite"
-    reason, fix = POLES.get(name, ("at these values it is undefined or overflows", "keep its inputs where it is defined and finite"))
+    reason, fix = POLES.get(name, ("at these values it is undefined or overflows", "keep its inputs where it is defined"))
     carried = "" if first is node else f" It became nan in {type(node).__name__}, of {at(node.site)[3:]}."
     return category, f"why: {what}: {reason}.{carried} Fix: {fix}.", (site, first.site, node.site)
