@@ -324,7 +324,7 @@ def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
     if not error:
         return None
     source = source_of(watch.script)
-    raised = [e for e in watch.events if e.what == "error" and e.answer.location.line == line]
+    raised = [answer for answer in watch.answers if answer.location.line == line]
     lines = [f"The program ends in line {line} with {error}."]
     for asked in expressions(watch.question):
         read = _read_in(source, asked) if source is not None else None
@@ -335,7 +335,7 @@ def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
     if re.search(GRAD_OUTPUT, watch.question):
         lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
                      "requires_grad=False, unless the pass is recorded with create_graph=True. [no-create-graph]")
-    lines.insert(1, str(raised[-1].answer) if raised else "That is not a question of gradients.")
+    lines.insert(1, str(raised[-1]) if raised else "That is not a question of gradients.")
     return "\n".join(lines)
 
 

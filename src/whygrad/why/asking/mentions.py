@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from whygrad.core.tensor import Tensor
 from whygrad.why.locations import locate
 from whygrad.why.module_owners import unregistered
 from whygrad.why.program_text import statement_of, targets_of
@@ -50,6 +51,9 @@ def known_parameters(watch: Any) -> list[Known]:
             known = Known(p, name, tuple(variables.get(id(root), ())), tuple(outer), id(root))
             if id(p) not in found or len(known.name) > len(found[id(p)].name):
                 found[id(p)] = known
+    for name, value in watch.scope().items():
+        if isinstance(value, Tensor) and value.requires_grad and value.is_leaf and id(value) not in found:
+            found[id(value)] = Known(value, name, (), ())
     for record in watch.audit.optimizers.values():
         for p in record.parameters:
             if id(p) not in found and p._cause:
@@ -82,7 +86,7 @@ def mentioned(words: str, expressions: list[str], known: list[Known]) -> list[Kn
         found = _at_path(dotted(expression), known)
         if found:
             return found
-    for word in re.findall(r"[a-z_][\w.]*[\w]", words):
+    for word in re.findall(r"(?!a\b)[a-z_](?:[\w.]*\w)?", words):
         found = [] if word in _GENERIC else _at_path(word, known)
         if found:
             return _narrowed(found, words)

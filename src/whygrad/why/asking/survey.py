@@ -72,11 +72,11 @@ def in_order(watch: Any, parameters: list[Known]) -> str:
 
 
 def has_moved(watch: Any, p: Any) -> bool:
-    """True if the values are others than before the first step of the optimizer."""
+    """True if the values are others than before the first step of the optimizer, or somebody has written them."""
     movement = next((subject for subject in watch.audit.subjects if isinstance(subject, Movement)), None)
     moves = None if movement is None else movement.moves.get(id(p))
     if moves is None or not moves.samples:
-        return False
+        return ledger_of(p) is not None and not watch.is_unchanged(p)
     return not same(moves.samples[0][1], sample(p))
 
 

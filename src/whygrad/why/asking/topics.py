@@ -27,7 +27,8 @@ _NOT = r"(\bnot?\b|n't|\bnever\b|\bnothing\b|\bwithout\b|\bstop\w*|\bhardly\b|\b
 _UPDATES = ("step-missing not-in-optimizer layers-in-list parameter-in-forward learning-rate-zero "
             "grad-cleared detach grad-mode-off value-copied-out non-differentiable-op leaf-replaced parameter-rewrapped "
             "unused-in-loss hook-modified zero-factor zero-local-derivative update-too-small clip-too-tight "
-            "vanishing-gradient weights-reset frozen scheduler-per-batch loss-detached loss-unused loss-scaled-twice init-symmetric no-backward")
+            "vanishing-gradient weights-reset frozen scheduler-per-batch loss-detached loss-unused loss-scaled-twice "
+            "init-symmetric no-backward")
 _LABELS = "labels-shuffled class-never-seen class-ignored target-constant label-dtype target-equals-input"
 
 TOPICS = (
@@ -69,7 +70,8 @@ TOPICS = (
     Topic(r"(reset|jump|go|set|come)\w* back|\breset|restor|forget", "weights-reset optimizer-recreated optimizer-state-lost"),
     Topic(r"optimi[sz]er|\badamw?\b|\bsgd\b|\brmsprop|momentum|\.step\b|\bsteps?\b",
           "optimizer-recreated optimizer-state-lost step-missing not-in-optimizer learning-rate-zero "
-          "grad-cleared update-too-small layers-in-list weights-reset frozen-decayed grad-accumulated scaler-misuse clip-misplaced clip-too-tight "
+          "grad-cleared update-too-small layers-in-list weights-reset frozen-decayed grad-accumulated scaler-misuse "
+          "clip-misplaced clip-too-tight "
           "parameter-in-forward leaf-replaced parameter-rewrapped scheduler-before-optimizer scheduler-per-batch schedule-wrong",
           "no-update"),
     Topic(r"schedul|learning.?rate|\blrs?\b|warm.?up|anneal",
@@ -82,7 +84,8 @@ TOPICS = (
           rf"(loss|error|objective).{{0,30}}{_NOT}.{{0,20}}(chang|go|mov|decreas|drop|fall|improv|reduc|down)|"
           rf"{_NOT}.{{0,20}}(decreas|go(es|ing)? down|drop|fall|reduc).{{0,20}}(loss|error)?",
           "loss-constant loss-detached step-missing learning-rate-zero grad-cleared not-in-optimizer "
-          "layers-in-list update-too-small clip-too-tight output-constant zero-local-derivative zero-factor saturated dropout-all", "no-update", general=True),
+          "layers-in-list update-too-small clip-too-tight output-constant zero-local-derivative zero-factor saturated "
+          "dropout-all", "no-update", general=True),
     Topic(r"\bterm\b|penalt|regulari[sz]|\bkl\b|auxil|\baux\b|no (effect|influence)|\bbeta\b|"
           r"(second|other|one|extra) loss|two losses",
           "term-without-influence loss-unused loss-detached second-derivative-zero zero-factor unused-in-loss schedule-wrong "
@@ -97,7 +100,8 @@ TOPICS = (
           "train-in-validation eval-not-undone batchnorm-single target-equals-input data-constant "
           f"dropout-all {_LABELS} frozen-decayed"),
     Topic(r"(same|constant|identical|one) (output|predict|answer|class|value|logit|result)|"
-          r"always (predict|output|give|say|choos|the)|collaps|only (one|predict)|(output|predict\w*) .{0,25}(same|constant|identical|equal)",
+          r"always (predict|output|give|say|choos|the)|collaps|only (one|predict)|"
+          r"(output|predict\w*) .{0,25}(same|constant|identical|equal)",
           f"output-constant dropout-all masked-all input-degenerate init-symmetric batchnorm-single saturated {_LABELS} "
           "zero-local-derivative zero-factor loss-constant softmax-before-loss"),
     Topic(r"accura|\bchance\b|random|guess|f1\b|\bauc\b|predict",
