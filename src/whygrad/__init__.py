@@ -22,6 +22,7 @@ from whygrad.base.dtypes import dtype, finfo, iinfo
 from whygrad.base.layouts import layout, memory_format
 from whygrad.compat import legacy, removed
 from whygrad.compat.lazy import attribute as __getattr__
+from whygrad.compat.lazy import names as __dir__
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional import protocol as _protocol
 from whygrad.functional import return_types

@@ -598,7 +598,8 @@ def test_questions_about_training(name: str, server: AskingServer) -> None:
         if category != "ok":
             # The answer is one of those that `whygrad run` gives, with its lines.
             lines = {int(line) for line in re.findall(r"(?:\.py:|line )(\d+)", reply["text"])}
-            assert any(answer["category"] == given and {answer["line"], *answer["causes"]} <= lines for answer in told["run"]), shown
+            assert any(answer["category"] == given and {answer["line"], *answer["causes"]} <= lines
+                       for answer in told["run"]), shown
 
 
 @pytest.mark.parametrize("name", INLINE)

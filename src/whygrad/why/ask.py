@@ -78,11 +78,11 @@ def reply(watch: QuestionWatch, error: str, line: int) -> dict[str, Any]:
     found = _found(watch, subject, error, line)
     if found is not None:
         return {"found": True, "text": found}
-    lines = ["Nothing in this program fits the question." + (f" It ended in line {line} with {error}." if error else "")]
+    lines = ["Nothing in this program fits the question." + (f" It ended{_in(line)} with {error}." if error else "")]
     looked = survey(watch, parameters)
     if looked:
         lines += ["What was looked at:", *[f"  {text}" for text in looked]]
-    reads = list(dict.fromkeys(f"  line {e.answer.location.line}: {e.answer.location.expression}" for e in watch.events))
+    reads = list(dict.fromkeys(f"  {e.answer.location.place}: {e.answer.location.expression}" for e in watch.events))
     if reads:
         lines += ["What the program read:", *reads[:20]]
     if watch.answers:
@@ -296,7 +296,7 @@ def _about_kept_gradient(watch: QuestionWatch) -> str | None:
     if reads:
         last = reads[-1]
         explanation = last.answer.explanation
-        return (f"It retains nothing here: `{last.answer.location.expression}` in line {last.answer.location.line} is None. "
+        return (f"It retains nothing here: `{last.answer.location.expression}` in {last.answer.location.place} is None. "
                 f"[{explanation.category}]\n{explanation.text} A tensor that does not require grad never collects a gradient by "
                 "taking part in tracked operations; it can only keep one from before it was frozen, or one that was assigned by "
                 "hand.")
@@ -304,7 +304,7 @@ def _about_kept_gradient(watch: QuestionWatch) -> str | None:
 
 
 def _about_grad_output(last: BackwardCall) -> str:
-    at = f" in line {last.location.line}, `{last.location.expression}`," if last.location is not None else ""
+    at = f" in {last.location.place}, `{last.location.expression}`," if last.location is not None else ""
     if last.create_graph:
         text = ("was recorded (create_graph=True): the gradients it hands from operation to operation require grad wherever they "
                 "depend on tensors that do. After a plain sum they do not: there the gradient is a constant.")
@@ -319,17 +319,21 @@ def _about_grad_output(last: BackwardCall) -> str:
     return str(Answer(last.location, explanation)) if last.location is not None else str(explanation)
 
 
+def _in(line: int) -> str:
+    return f" in line {line}" if line else ""
+
+
 def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
     """The answer if the program raised before it reached the expression in question."""
     if not error:
         return None
     source = source_of(watch.script)
-    raised = [answer for answer in watch.answers if answer.location.line == line]
-    lines = [f"The program ends in line {line} with {error}."]
+    raised = [answer for answer in watch.answers if answer.location.line == line or answer.explanation.symptom == "error"]
+    lines = [f"The program ends{_in(line)} with {error}."]
     for asked in expressions(watch.question):
         read = _read_in(source, asked) if source is not None else None
         if source is not None and read is not None:
-            lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends in line {line} with {error}."
+            lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends{_in(line)} with {error}."
             lines += _from_text(source, read)
             break
     if re.search(GRAD_OUTPUT, watch.question):

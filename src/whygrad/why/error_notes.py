@@ -29,7 +29,7 @@ def at(site: Site | None) -> str:
     found = locate(site)
     if found is None:
         return "at an unknown place"
-    return f"at {found.file}:{found.line}" + (f" by {found.quoted()}" if found.expression else "")
+    return f"at {found.where}" + (f" by {found.quoted()}" if found.expression else "")
 
 
 def _made(t: Any) -> Site | None:
@@ -79,7 +79,7 @@ def _carried_over(site: Site | None) -> str:
 
 def graph_freed(node: Any, backward: Any) -> Note:
     by = f" They were freed by the backward {at(backward.site)}." if backward is not None else ""
-    same = backward is not None and backward.site == record.site()
+    same = backward is not None and record.is_same(backward.site, record.site())
     carried = (" It is the same line: something from an earlier turn of the loop (a state that is carried over, or a part "
                "computed once before the loop) is still in this graph." if same else "")
     detach = _carried_over(node.site) or "h = h.detach()"
@@ -192,7 +192,7 @@ def deepcopy_non_leaf(t: Any) -> Note:
 def custom_returns(node: Any, what: str) -> Note:
     name = type(node).__name__.removesuffix("Backward")
     where = return_places(node)
-    returned = f" (it returns in line {where[0].line}, `{where[0].expression}`)" if where else ""
+    returned = f" (it returns in {where[0].place}, `{where[0].expression}`)" if where else ""
     return "custom-backward", (
         f"why: {name}.backward, of {name} applied {at(node.site)}, {what}{returned}. Fix: backward has to return one gradient "
         f"for each argument of {name}.forward after ctx, in the same order and shape, and None for those that need none."), (

@@ -151,9 +151,9 @@ class Watch(EventLog):
 
     def _is_reported(self, explanation: Explanation) -> bool:
         """True if the same cause is in an answer already."""
-        first = explanation.causes[0].line if explanation.causes else None
+        first = explanation.causes[0].where if explanation.causes else None
         return any(known.explanation.category == explanation.category
-                   and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
+                   and first in [cause.where for cause in known.explanation.causes] for known in self.answers)
 
     def reported_categories(self) -> set[str]:
         return {answer.explanation.category for answer in self.answers}
@@ -312,9 +312,9 @@ class Watch(EventLog):
         known = self._by_line.get(line)
         if known is not None:
             # The line has this answer already; another tensor may add a cause.
-            lines = {cause.line for cause in known.explanation.causes}
+            lines = {cause.where for cause in known.explanation.causes}
             if len(known.explanation.causes) < MAX_CAUSES:
-                known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
+                known.explanation.causes += [cause for cause in explanation.causes if cause.where not in lines]
             return False
         answer = self._by_line[line] = Answer(where, explanation, moment)
         self.answers.append(answer)

@@ -53,6 +53,7 @@ TOPICS = (
           "loss-detached loss-unused grad-cleared layers-in-list non-leaf-no-retain never-required-grad frozen no-backward "
           "zero-factor", "none not-tracked"),
     Topic(r"accumulat|grow|doubl|twice|increas|larger|stale", "grad-accumulated accumulation-undivided stale-grad-after-freeze"),
+    Topic(r"error\b|exception|crash|raise|assert|fails?\b|failing|complain", "", "error"),
     Topic(r"second time|freed|retain_graph", "graph-freed retain-graph-needless"),
     Topic(r"in-?\s?place|modified|overwrit", "inplace-saved-tensor leaf-inplace weights-reset"),
     Topic(r"\bleaf", "leaf-inplace leaf-replaced non-leaf-no-retain"),
