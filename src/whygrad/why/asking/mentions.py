@@ -39,7 +39,8 @@ class Known(NamedTuple):
 
 def known_parameters(watch: Any) -> list[Known]:
     """Parameters of the models that the run had, and plain tensors that an optimizer holds."""
-    modules, found = watch.audit.modules, {}
+    modules = watch.audit.modules
+    found: dict[int, Known] = {}
     variables: dict[int, list[str]] = {}
     for name, module in watch.modules_in_variables():
         variables.setdefault(id(module), []).append(name)
