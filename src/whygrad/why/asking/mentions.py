@@ -15,12 +15,10 @@ from whygrad.why.program_text import statement_of, targets_of
 # Attributes of a tensor that may stand at the end of an expression, and methods of modules.
 _ENDS = {"grad", "grad_fn", "data", "requires_grad", "shape", "parameters", "named_parameters", "is_leaf", "values"}
 # Words of a question that also occur in names, but name nothing.
-_GENERIC = {
-    "weight", "weights", "bias", "biases", "param", "params", "parameter", "parameters", "layer", "layers", "model",
-    "module", "net", "network", "grad", "grads", "gradient", "gradients", "loss", "losses", "step", "steps", "training",
-    "train", "learn", "input", "output", "outputs", "the", "and", "not", "all", "any", "out", "one", "two", "are", "why",
-    "does", "its", "for", "from", "that", "this", "self", "batch", "data", "eval", "value", "values", "mean", "sum", "log",
-    "test", "memory", "state", "class", "mask"}
+_GENERIC = re.compile(
+    r"weights?|bias|biases|params?|parameters?|layers?|model|module|net|network|grads?|gradients?|loss|losses|steps?|training|train|"
+    r"learn|input|outputs?|the|and|not|all|any|out|one|two|are|why|does|its|for|from|that|this|self|batch|data|eval|values?|mean|sum|"
+    r"log|test|memory|state|class|mask")
 _ORDINALS = {"first": 0, "1st": 0, "input": 0, "early": 0, "earliest": 0, "lower": 0, "bottom": 0, "second": 1, "2nd": 1,
              "third": 2, "3rd": 2, "fourth": 3, "last": -1, "final": -1, "output": -1, "top": -1}
 _PLACE = re.compile(rf"\b({'|'.join(_ORDINALS)}) (\w+ )?(layers?|blocks?|modules?|linear|conv\w*)\b")
@@ -88,14 +86,14 @@ def mentioned(words: str, expressions: list[str], known: list[Known]) -> list[Kn
         if found:
             return found
     for word in re.findall(r"(?!a\b)[a-z_](?:[\w.]*\w)?", words):
-        found = [] if word in _GENERIC else _at_path(word, known)
+        found = [] if _GENERIC.fullmatch(word) else _at_path(word, known)
         if found:
             return _narrowed(found, words)
     placed = _PLACE.search(words)
     if placed is not None:
         return _narrowed(_at_place(_ORDINALS[placed[1]], known), words)
     for word in re.findall(r"[a-z_]\w{2,}", words):
-        found = [] if word in _GENERIC else [k for k in known if _is_called(word, k)]
+        found = [] if _GENERIC.fullmatch(word) else [k for k in known if _is_called(word, k)]
         if found and len(found) < len(known):
             return _narrowed(found, words)
     kinds = [kind for kind in ("bias", "weight") if re.search(rf"\b(all |the |my )?{kind}(es)?\b", words)]
