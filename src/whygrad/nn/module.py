@@ -380,6 +380,7 @@ class Module(StateDictMethods):
         named = [x for x in (*args, kwargs.get("dtype")) if isinstance(x, (dtypes.dtype, Tensor))]
         dtype = None if not named else named[0].dtype if isinstance(named[0], Tensor) else named[0]
         if dtype is not None:
+            why.tell("converted", self)
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
                                 f"dtype={dtype}")

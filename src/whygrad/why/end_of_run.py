@@ -37,8 +37,16 @@ def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
                 f"{ledger.total} backward passes have added to the same .grad {at(site)}, with steps of the optimizer in "
                 "between: backward() accumulates (it adds to what is there), so each step applies the gradients of all earlier "
                 "ones again.",
-                "call optimizer.zero_grad() before each backward().", locate_all(site), symptom="wrong-value"), "zero_grad")
+                "call optimizer.zero_grad() before each backward().", locate_all(site, *_clearing_and_stepping(watch, leaf)),
+                symptom="wrong-value"), "zero_grad")
             return
+
+
+def _clearing_and_stepping(watch: Any, leaf: Any) -> list[Any]:
+    """Where the gradient was last cleared, if ever, and where the optimizer steps."""
+    log = leaf._meta.grad_log[-1] if leaf._meta.grad_log else None
+    cleared = [log[1]] if log is not None and log[0] == "cleared" else []
+    return cleared + [step.site for step in watch.step_log[-1:]]
 
 
 def _broadcast(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:

@@ -121,7 +121,7 @@ def _resolve(code: CodeType, offset: int) -> SourceLocation:
         if offset >= 0 and dis.opname[code.co_code[offset]].startswith("STORE_"):
             end_line, end_column = _end_of_assignment(code.co_filename, line, column) or (end_line, end_column)
         expression = _text_between(code.co_filename, line, end_line, column, end_column)
-        if end_line > line and expression.startswith(("with ", "async with ")):
+        if end_line > line and expression.startswith(("with ", "async with ", "for ", "async for ")):
             end_line, end_column = _end_of_header(code.co_filename, line)
             expression = _text_between(code.co_filename, line, end_line, column, end_column)
     return SourceLocation(code.co_filename, line, end_line, column or 0, end_column or 0, code.co_name, expression)
@@ -138,7 +138,7 @@ def _end_of_assignment(file: str, line: int, column: int) -> tuple[int, int] | N
 
 
 def _end_of_header(file: str, line: int) -> tuple[int, int]:
-    """End of a `with ...` header, before the colon."""
+    """End of the header of a `with` or `for` statement, before the colon."""
     for number, text in enumerate(source_lines(file)[line - 1:], line):
         code = text.partition("#")[0].rstrip()
         if code.endswith(":"):

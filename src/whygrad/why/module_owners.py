@@ -95,11 +95,20 @@ def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
         for name, value in list(vars(inner).items()):
             if name.startswith("_"):
                 continue
-            for path, item in _named_items(name, value):
+            for path, item in _flattened(name, value):
                 if isinstance(item, Module):
                     yield from ((f"{base}{path}.{n}", p) for n, p in item.named_parameters())
                 elif isinstance(item, Tensor):
                     yield f"{base}{path}", item
+
+
+def _flattened(name: str, value: Any, depth: int = 3) -> Iterator[tuple[str, Any]]:
+    """The items of lists and dicts, those inside of others as well."""
+    for path, item in _named_items(name, value):
+        if item is not value and isinstance(item, (dict, list, tuple)) and depth:
+            yield from _flattened(path, item, depth - 1)
+        else:
+            yield path, item
 
 
 def _named_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from whygrad.why.locations import SourceLocation, source_lines
+from whygrad.why.locations import SourceLocation, location_of_line, source_lines
 
 # file -> (its lines, the joined text): joining the lines for every query is slow.
 _texts: dict[str, tuple[list[str], str]] = {}
@@ -253,3 +254,9 @@ def argument_text(here: SourceLocation, position: int) -> str:
     if isinstance(node, ast.BinOp):
         return ast.unparse(node.left if position == 0 else node.right)
     return ""
+
+
+def lines_matching(file: str, pattern: str) -> list[SourceLocation]:
+    """The lines of a file whose code matches a regular expression."""
+    return [location_of_line(file, number) for number, line in enumerate(source_lines(file), 1)
+            if re.search(pattern, line.partition("#")[0])]

@@ -50,6 +50,9 @@ TRUSTED_AFTER = 50
 class Watch(EventLog):
     """`on_answer` is called with each answer when it is found."""
 
+    # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads gradients.
+    traces = True
+
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
         self.answers: list[Answer] = []
@@ -57,6 +60,8 @@ class Watch(EventLog):
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
+        # Reads of gradients by the program.
+        self._reads = 0
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -71,22 +76,27 @@ class Watch(EventLog):
         self.scaled: tuple[int, Any] | None = None
         # Tensors that an answer is about.
         self.explained = WeakTensorSet()
-        self.audit = Audit(self, self._guarded_call)
-
-    @guarded
-    def _guarded_call(self, function: Callable[..., None], *facts: Any) -> None:
-        function(*facts)
+        self.audit = Audit(self)
 
     def told(self, event: str, *facts: Any) -> None:
         """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
         if event == "optimizer_constructed":
             self.audit.record_of(facts[0])
-        else:
+        elif self.audit.listeners(event):
             self.audit.tell(event, *facts, record.site(2))
 
+    def trace(self, on: bool) -> None:
+        """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
+        self.traces = on or self.live or self._reads > 0
+        record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
+
+    def listen(self, on: bool) -> None:
+        self.calls.switch(on)
+
     def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
-        super().begin(backward, captures, deposits)
-        self.audit.tell("backward_begun", backward, backward.root())
+        if self.traces:
+            super().begin(backward, captures, deposits)
+            self.audit.tell("backward_begun", backward, backward.root())
 
     def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
         super().ran(backward, node, g, edges, grads)
@@ -111,7 +121,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo = instrument(self)
+        self._undo, self.calls = instrument(self)
         self.audit.start()
 
     def stop(self) -> list[Answer]:
@@ -168,6 +178,9 @@ class Watch(EventLog):
         ledger = ledger_of(t)
         return ledger is not None and ledger.read_count >= ledger.deposit_count > 0
 
+    def reads_gradients(self) -> bool:
+        return any((ledger := ledger_of(leaf)) is not None and ledger.read_count for leaf in self.reached)
+
     # Events from the program.
 
     @guarded
@@ -177,11 +190,20 @@ class Watch(EventLog):
             return
         question = Question(t, frame=frame)
         if what == "grad":
+            self._reads += 1
+            if not self.traces and not self._is_known(t):
+                self.trace(True)  # from now on
+                return
             self._read_grad(question, value)
         elif value is False or (what == "grad_fn" and value is None):
             self._answer(question, not_tracked(question))
         else:
             self._answer(question, still_tracked(question))
+
+    def _is_known(self, t: Tensor) -> bool:
+        """False if the last backward that reached a leaf was not traced."""
+        reached = None if t._meta is None else t._meta.reached_by
+        return reached is None or self.trace_of(reached) is not None or ledger_of(t) is None
 
     def _read_grad(self, question: Question, value: Any) -> None:
         if value is None and not self.traces_latest_first():
@@ -207,7 +229,11 @@ class Watch(EventLog):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            return
         self.audit.begin_step(optimizer)
+        if not self.traces:
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
@@ -219,6 +245,12 @@ class Watch(EventLog):
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            self.audit.count_step(optimizer)
+            return
+        if not self.traces:
+            self.audit.end_step(optimizer)
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_closure(optimizer))
@@ -246,6 +278,8 @@ class Watch(EventLog):
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
+        if not self.traces:
+            return  # what is known of the gradients is old
         explanation = clip_misplaced(parameters)
         if explanation is not None:
             self._add_answer(_program_location(), explanation, self._moment())

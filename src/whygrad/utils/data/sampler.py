@@ -13,6 +13,7 @@ from whygrad.base import dtypes
 from whygrad.core.tensor import Tensor
 from whygrad.functional.from_data import as_tensor
 from whygrad.random import Generator, default_generator
+from whygrad.why import record as why
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -115,6 +116,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator
+        why.tell("sampler_made", self)
 
     def __iter__(self) -> Iterator[int]:
         yield from _stream(self.generator).multinomial(self.weights._array, self.num_samples, self.replacement).tolist()

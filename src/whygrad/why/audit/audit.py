@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from whygrad.why import record
 from whygrad.why.audit import rounds
@@ -31,42 +31,70 @@ CONSEQUENCES: dict[str, set[str]] = {
     "dropout-all": {"zero-factor", "zero-local-derivative", "output-constant"},
     "masked-all": {"vanishing-gradient", "zero-factor", "output-constant"},
     "saturated": {"vanishing-gradient", "output-constant"},
-    "zero-local-derivative": {"output-constant", "saturated", "loss-constant"},
-    "output-constant": {"zero-factor"},
-    "init-symmetric": {"zero-factor", "output-constant"},
+    "zero-local-derivative": {"output-constant", "saturated", "loss-constant", "init-symmetric"},
+    "zero-factor": {"output-constant", "init-symmetric"},
+    "vanishing-gradient": {"output-constant", "update-too-small"},
+    "exploding-gradient": {"update-too-small"},
+    "init-symmetric": {"output-constant"},
     "batchnorm-single": {"output-constant"},
     "wrong-loss-input": {"diverged"},
-    "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "clip-misplaced", "accumulation-undivided"},
-    "learning-rate-zero": {"update-too-small"},
+    "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "accumulation-undivided"},
+    "clip-misplaced": {"scaler-misuse", "clip-too-tight", "diverged"},
+    "no-backward": {"loss-unused", "loss-constant", "unused-in-loss", "step-missing"},
+    "learning-rate-zero": {"update-too-small", "schedule-wrong"},
     "scheduler-per-batch": {"update-too-small", "learning-rate-zero"},
     "loss-scaled-twice": {"update-too-small"},
     "clip-too-tight": {"update-too-small"},
+    "loss-constant": {"zero-factor", "output-constant", "target-constant"},
+    "loss-unused": {"detach", "unused-in-loss"},
+    "loss-detached": {"value-copied-out"},
     "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},
-    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative"},
+    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative", "output-constant", "vanishing-gradient"},
+    "nan-forward": {"output-constant", "diverged", "exploding-gradient"},
+    "nan-derivative": {"output-constant", "diverged", "exploding-gradient"},
     "optimizer-recreated": {"optimizer-state-lost"},
+    "optimizer-state-lost": {"unused-in-loss", "leaf-replaced"},
     "parameter-in-forward": {"not-in-optimizer"},
+    "parameter-rewrapped": {"parameter-in-forward", "leaf-replaced"},
+    "leaf-replaced": {"not-in-optimizer", "unused-in-loss"},
     "grad-accumulated": {"accumulation-undivided", "diverged"},
     "broadcast-loss": {"output-constant"},
+    "missing-detach": {"graph-kept"},
+    "step-missing": {"scheduler-before-optimizer", "grad-cleared", "loss-constant"},
+    "update-too-small": {"loss-constant"},
 }
 
 
-class Audit:
-    """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
+S = TypeVar("S", bound=Subject)
 
-    def __init__(self, watch: Any, guard: Callable[..., None]) -> None:
+
+class Audit:
+    """Hears of events, and passes them on. Its own errors must not change what the program does: the watch collects them."""
+
+    every_round = frozenset({"differentiated", "scheduler_made", "scheduler_stepped", "converted"})
+    # True for `whygrad audit`, which observes every round.
+    observes_all = False
+
+    def __init__(self, watch: Any) -> None:
         self.watch = watch
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
         self.is_observing = False
+        # True during optimizer.step(), whose closure may compute gradients again and again.
+        self.is_stepping = False
         self.optimizers: dict[int, OptimizerRecord] = {}
         self.losses: dict[Site, LossRecord] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
         self.provenance = Provenance(self)
-        self._guard = guard
+        # The lines that converted modules to another dtype.
+        self.conversions: list[Site] = []
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
-        self._listeners: dict[str, list[Callable[..., None]]] = {}
+        self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
+        # True if nothing is done in this round but counting steps and looking at the loss.
+        self.is_resting = False
+        self._is_armed = False
         # True while a subject looks at something: what it does itself is no event.
         self._is_busy = False
 
@@ -80,21 +108,44 @@ class Audit:
     def _observe(self, on: bool) -> None:
         self.is_observing = on
         self._observation.switch(on)
+        self.watch.trace(on)
+
+    def _look(self) -> None:
+        """Decide how closely the present round is looked at."""
+        observe = self.observes_all or rounds.is_observed(self.round)
+        if observe != self.is_observing:
+            self._observe(observe)
+        is_resting = not observe and not self._is_armed and not rounds.is_listened(self.round)
+        if is_resting != self.is_resting:
+            self.is_resting = is_resting
+            self.watch.listen(not is_resting)
+
+    def arm(self) -> None:
+        """Somebody else has written a parameter: do not rest any more."""
+        self._is_armed = True
+
+    def listeners(self, event: str) -> list[Callable[..., None]]:
+        """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
+        key = event, self.is_resting
+        found = self._listeners.get(key)
+        if found is None:
+            found = self._listeners[key] = [
+                getattr(subject, event) for subject in (self, self.modules, self.provenance, *self.subjects)
+                if hasattr(subject, event) and (not self.is_resting or event in subject.every_round)]
+        return found
 
     def tell(self, event: str, *facts: Any) -> None:
         """Pass an event on to the subjects that have a method of its name."""
-        if self._is_busy:
+        listeners = self.listeners(event)
+        if self._is_busy or not listeners:
             return
-        listeners = self._listeners.get(event)
-        if listeners is None:
-            found = [getattr(subject, event, None) for subject in (self, self.modules, self.provenance, *self.subjects)]
-            listeners = self._listeners[event] = [method for method in found if method is not None]
         self._is_busy = True
-        try:
-            for listener in listeners:
-                self._guard(listener, *facts)
-        finally:
-            self._is_busy = False
+        for listener in listeners:
+            try:
+                listener(*facts)
+            except Exception as error:
+                self.watch.failed_in(f"{event}, {type(getattr(listener, '__self__', None)).__name__}", error)
+        self._is_busy = False
 
     def record_of(self, optimizer: Any) -> OptimizerRecord:
         """The record of an optimizer, which is made when it is first seen."""
@@ -115,6 +166,8 @@ class Audit:
             known = self.losses[site] = LossRecord(site)
             drop_oldest(self.losses, MAX_LOSSES)
         known.note(self.round, tensors, keep)
+        if known.nonfinite_round == self.round and not self.is_observing:
+            self._observe(True)  # this backward shows where it comes from
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
@@ -125,18 +178,34 @@ class Audit:
         if known is not None:
             known.note_step(self.round, site)
 
+    def converted(self, module: Any, site: Site) -> None:
+        self.conversions.append(site)
+        del self.conversions[:-8]
+
     def begin_step(self, optimizer: Any) -> None:
-        self.tell("before_step", self.record_of(optimizer))
+        known = self.record_of(optimizer)
+        known.held_ids = {id(p) for p in known.parameters}
+        self.tell("before_step", known)
+        self.is_stepping = True
 
     def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
+        self.is_stepping = False
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
         self.round += 1
-        observe = rounds.is_observed(self.round)
-        if observe != self.is_observing:
-            self._observe(observe)
+        self._look()
+
+    def count_step(self, optimizer: Any) -> None:
+        """A step in a round in which the audit rests."""
+        self.record_of(optimizer).steps += 1
+        self.round += 1
+        self._look()
+
+    def subject(self, kind: type[S]) -> S:
+        """The subject of a class."""
+        return next(subject for subject in self.subjects if isinstance(subject, kind))
 
     def name_of(self, p: Any) -> str:
         """The dotted name of a parameter in its model."""
@@ -144,6 +213,8 @@ class Audit:
 
     def findings(self) -> Iterator[Finding]:
         """One finding for each cause: what several parameters share is told once."""
+        if self.watch.answers and not any(record.steps for record in self.optimizers.values()):
+            return  # no training: what the program asks is answered
         together: dict[Any, Finding] = {}
         for subject in self.subjects:
             for found in self._collect(subject):
@@ -154,13 +225,20 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        found_categories = {found.explanation.category for found in together.values() if not found.explanation.odd}
-        told_otherwise = {category for one in found_categories for category in CONSEQUENCES.get(one, ())}
+        hidden = {category for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
+        causes = [found for found in together.values() if not found.explanation.odd]
+        overruled = {category for found in causes for category in found.hides or ()}
+        for found in causes:
+            if found.explanation.category not in overruled:
+                hidden |= CONSEQUENCES.get(found.explanation.category, set()) if found.hides is None else found.hides
         for found in together.values():
-            if found.explanation.category not in told_otherwise:
+            if found.explanation.category not in hidden | overruled:
                 yield found
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
-        self._guard(lambda: found.extend(subject.findings()))
+        try:
+            found.extend(subject.findings())
+        except Exception as error:
+            self.watch.failed_in(f"findings, {type(subject).__name__}", error)
         return found

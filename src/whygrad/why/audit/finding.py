@@ -19,6 +19,8 @@ class Finding:
     check: str
     where: SourceLocation | None
     explanation: Explanation
+    # Categories of findings that follow from this one, if others than usual (see CONSEQUENCES in audit.py).
+    hides: set[str] | None = None
 
 
 def finding(check: str, category: str, headline: str, text: str, fix: str, *, at: Any = None, causes: tuple[Any, ...] = (),

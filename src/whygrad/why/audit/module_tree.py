@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from whygrad.core.node import next_sequence_number
 from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
+from whygrad.why import record
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.module_owners import unregistered
 from whygrad.why.record import Site
@@ -20,6 +22,8 @@ MAX_MODULES = 20_000
 class ModuleTree:
     """Knows the outermost modules, from registrations and from calls."""
 
+    every_round = frozenset({"module_made"})
+
     def __init__(self) -> None:
         # Outermost modules, by id. They are held, so that their parameters can be named at the end.
         self.roots: dict[int, Any] = {}
@@ -27,9 +31,13 @@ class ModuleTree:
         self._inner: set[int] = set()
         self._names: dict[int, tuple[Any, str]] = {}
         # The line that made each module, by id; and the loss module that each line last called.
-        self._made: dict[int, tuple[weakref.ref[Any], Site]] = {}
+        self._made: dict[int, tuple[weakref.ref[Any], Site, int]] = {}
         self._losses: dict[Site, Any] = {}
         self._called: dict[Site, dict[int, Any]] = {}
+        # Where each parameter is registered, by id; ties that were broken by the replacement of a module: the module and name that
+        # still have the old parameter, those that have a new one, and the line.
+        self._places: dict[int, list[tuple[weakref.ref[Any], str]]] = {}
+        self.broken_ties: list[tuple[Any, str, Any, str, Site]] = []
         self._handles = [register_module_module_registration_hook(self._module_registered),
                          register_module_parameter_registration_hook(self._parameter_registered)]
 
@@ -38,22 +46,36 @@ class ModuleTree:
             handle.remove()
 
     def _module_registered(self, module: Any, name: str, child: Any) -> None:
+        old = module._modules.get(name)
+        if old is not None and old is not child:
+            for own, p in old._parameters.items():
+                partner = next((place for place in self._places.get(id(p), ()) if place[0]() is not old and place[0]() is not None), None)
+                if partner is not None and child is not None and child._parameters.get(own) is not p:
+                    self.broken_ties.append((partner[0](), partner[1], child, own, record.program_site()))
         if child is not None:
             self.roots.pop(id(child), None)
             self._inner.add(id(child))
         self._add_root(module)
 
     def _parameter_registered(self, module: Any, name: str, parameter: Any) -> None:
+        if parameter is not None:
+            places = self._places.setdefault(id(parameter), [])
+            places.append((weakref.ref(module), name))
+            drop_oldest(self._places, MAX_MODULES)
         self._add_root(module)
 
     def module_made(self, module: Any, site: Site) -> None:
-        self._made[id(module)] = weakref.ref(module), site
+        self._made[id(module)] = weakref.ref(module), site, next_sequence_number()
         drop_oldest(self._made, MAX_MODULES)
 
     def made_at(self, module: Any) -> Site | None:
         """The line that made a module."""
         known = self._made.get(id(module))
         return known[1] if known is not None and known[0]() is module else None
+
+    def is_younger(self, module: Any, number: int) -> bool:
+        known = self._made.get(id(module))
+        return known is not None and known[0]() is module and known[2] > number
 
     def module_called(self, call: ModuleCall) -> None:
         self._called.setdefault(call.site, {})[id(call.module)] = call.module
@@ -103,10 +125,10 @@ class ModuleTree:
         made = self.made_at(self._losses.get(site))
         return [] if made is None else [made]
 
-    def made_at_called(self, site: Site, kind: str) -> list[Site]:
+    def made_at_called(self, site: Site, is_meant: Callable[[Any], bool]) -> list[Site]:
         """The lines that made the modules of a kind that were called at a site."""
         modules = self._called.get(site, {}).values()
-        return [made for module in modules if kind in type(module).__name__ and (made := self.made_at(module)) is not None]
+        return [made for module in modules if is_meant(module) and (made := self.made_at(module)) is not None]
 
     def path_of(self, module: Any) -> str:
         """The dotted name of a module in the outermost one; its class if it is the outermost."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.core.node import next_sequence_number
+from whygrad.why import record
 from whygrad.why.optimizer_usage import optimizer_parameters
 from whygrad.why.record import Site
 
@@ -14,11 +16,15 @@ class OptimizerRecord:
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = optimizer
         self.made_at: Site | None = vars(optimizer).get("_site")
+        self.made_number = next_sequence_number()
         self.stepped_at: Site | None = None
         self.steps = 0
         self.first_round = -1
         self.last_round = -1
-        self._held: tuple[int, set[int]] = (0, set())
+        # The ids of its parameters, collected anew before each step: a program may exchange them.
+        self.held_ids = {id(p) for p in self.parameters}
+        # Where the function was called that made it, and so on outwards.
+        self.callers = record.callers()
 
     @property
     def kind(self) -> str:
@@ -31,15 +37,6 @@ class OptimizerRecord:
     @property
     def parameters(self) -> list[Any]:
         return optimizer_parameters(self.optimizer)
-
-    @property
-    def held_ids(self) -> set[int]:
-        """The ids of its parameters. They are collected again when groups are added."""
-        groups = self.groups
-        count = sum(len(group["params"]) for group in groups)
-        if count != self._held[0]:
-            self._held = count, {id(p) for p in self.parameters}
-        return self._held[1]
 
     def note_step(self, number: int, site: Site) -> None:
         self.steps += 1

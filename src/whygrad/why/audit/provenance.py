@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
@@ -13,6 +15,7 @@ from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MAX_TENSORS = 20_000
+CONVERTING = {"to", "type", "byte", "bool", "char", "short", "int"}
 MAX_PARENTS, MAX_DEPTH = 8, 30
 # Integers whose range is kept.
 MAX_LABELS = 100_000
@@ -21,7 +24,7 @@ MAX_LABELS = 100_000
 class Made:
     """One call that made (or last wrote) a tensor without history, and what made its arguments."""
 
-    __slots__ = ("callers", "depth", "name", "parents", "range", "reference", "round", "site")
+    __slots__ = ("callers", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
         self.reference = weakref.ref(result)
@@ -31,7 +34,9 @@ class Made:
         self.round = number
         # The smallest and largest value of integers, which may be labels.
         array = result._array
+        self.rows = array.shape[0] if array.ndim else 0
         is_small = array.dtype.kind in "iu" and 0 < array.size <= MAX_LABELS
+        self.merged: tuple[int, int, str] | None = None
         self.range = (int(array.min()), int(array.max())) if is_small else None
         self.depth = 1 + max([parent.depth for parent in parents], default=0)
         self.parents = parents if self.depth < MAX_DEPTH else ()
@@ -48,6 +53,8 @@ class Made:
 
 
 class Provenance:
+    every_round: frozenset[str] = frozenset()
+
     def __init__(self, audit: Any) -> None:
         self._audit = audit
         self._made: dict[int, Made] = {}
@@ -62,7 +69,8 @@ class Provenance:
                 known = self._made.pop(id(result), None)
                 if known is not None and known.reference() is result and known not in given:
                     given += (known,)  # written in place
-                self._made[id(result)] = Made(result, call.name.rpartition(".")[2], call.site, given, self._audit.round)
+                made = self._made[id(result)] = Made(result, call.name.rpartition(".")[2], call.site, given, self._audit.round)
+                made.merged = _merged(call, result)
                 drop_oldest(self._made, MAX_TENSORS)
 
     def gathered(self, sources: tuple[Any, ...], batch: list[Any], site: Site) -> None:
@@ -93,3 +101,16 @@ class Provenance:
 def lines_of(made: Made | None) -> list[Site]:
     """The lines that made a tensor, the nearest first, each once."""
     return [] if made is None else list(dict.fromkeys(m.site for m in (made, *made.ancestors())))
+
+
+def _merged(call: Call, result: Tensor) -> tuple[int, int, str] | None:
+    """For a conversion of integers that lost some: how many different values there were before and after, and the dtype."""
+    given = call.args[0] if call.args else None
+    if not isinstance(given, Tensor) or given._array.dtype == result._array.dtype or given._array.shape != result._array.shape:
+        return None
+    if given._array.dtype.kind not in "iuf" or result._array.dtype.kind not in "iub" or given._array.size > MAX_LABELS:
+        return None
+    if call.name.rpartition(".")[2] not in CONVERTING or (given._array.dtype.kind == "f" and result._array.dtype.kind != "b"):
+        return None
+    before, after = np.unique(given._array).size, np.unique(result._array).size
+    return (before, after, str(result.dtype).removeprefix("torch.")) if after < before and before > 2 else None

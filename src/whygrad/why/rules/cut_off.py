@@ -23,6 +23,8 @@ from whygrad.why.rules.custom import called_directly, return_places
 from whygrad.why.rules.untracked import copied_out_explanation, copies_of, copy_flowing_into
 from whygrad.why.run_facts import ledger_of
 
+# Further cuts of one path that are named.
+MAX_FURTHER = 3
 HEADLINE = "this leaf requires grad, but its .grad is None"
 
 
@@ -214,7 +216,7 @@ def cut(q: Question) -> Verdict | None:
         found = _cut_leading_to(root, q.t)
         if found is None:
             continue
-        cause, path = found
+        cause, path, further = found
         direct = called_directly(cause.site, "none") if cause.kind in ("non-differentiable-op", "detach") else None
         if direct is not None:
             return direct
@@ -224,7 +226,10 @@ def cut(q: Question) -> Verdict | None:
         if isinstance(root, Tensor):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
-        causes = locate_all(cause.site, cause.origin)
+        others = [other.site for other in further if other.site != cause.site]
+        if others:
+            text += f" It is cut {at(others[0])} as well."
+        causes = locate_all(cause.site, cause.origin, *others)
         return unless_reached_later(q, Explanation(HEADLINE, answer.category, text, fix, causes, path))
     return None
 
@@ -262,8 +267,8 @@ def _is_behind(cause: Cause, t: Tensor) -> bool:
     return any(_leads_to(reference(), t, set()) for reference in cause.behind)
 
 
-def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
-    """The cut nearest to `root` that has `t` behind it, and the ops between the cut and the root."""
+def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]] | None:
+    """The cut nearest to `root` that has `t` behind it, the ops between the cut and the root, and further such cuts."""
     predecessors: dict[Any, Any] = {}
     seen: set[Any] = set()
 
@@ -273,16 +278,19 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
 
     if isinstance(root, Tensor):  # torch.tensor(loss, requires_grad=True)
         cause = leading(root._cause)
-        return None if cause is None else (cause, [])
+        return None if cause is None else (cause, [], [])
+    found: tuple[Cause, list[str], list[Cause]] | None = None
     for node in _breadth_first(root, predecessors):
         # A leaf made from values copied out of the graph is a cut as well.
         leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
                   if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
-            if cause is not None:
-                return cause, _path_to_root(node, predecessors)
-    return None
+            if cause is not None and found is None:
+                found = cause, _path_to_root(node, predecessors), []
+            elif cause is not None and found is not None and len(found[2]) < MAX_FURTHER:
+                found[2].append(cause)
+    return found
 
 
 def _data_replacement_causes(leaf: Tensor) -> Causes:

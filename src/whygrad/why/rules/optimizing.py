@@ -13,9 +13,9 @@ from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.explain import verdicts_on
-from whygrad.why.locations import expression_at, locate_all, location_of_line
+from whygrad.why.locations import expression_at, locate, locate_all, location_of_line
 from whygrad.why.optimizer_usage import computed_from, optimizer_parameters, usage_of
-from whygrad.why.program_text import uncalled_method
+from whygrad.why.program_text import lines_matching, uncalled_method
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
 from whygrad.why.rules.unwanted import not_in_optimizer_explanation
@@ -93,8 +93,15 @@ def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
             "the parameters never change", "step-missing",
             f"backward() computes gradients {at(backward)} again and again, but step() of the optimizer made {at(made)}, which "
             "holds these parameters, is never called: nothing applies them.",
-            "call optimizer.step() after loss.backward().", locate_all(backward, made), symptom="no-update"), "step")
+            "call optimizer.step() after loss.backward().", locate_all(backward, *_steps_in_the_text(backward), made),
+            symptom="no-update"), "step")
     return None
+
+
+def _steps_in_the_text(site: Any) -> list[Any]:
+    """Lines that would step an optimizer, and never ran."""
+    here = locate(site)
+    return [] if here is None else lines_matching(here.file, r"opt\w*\.step\(")[:2]
 
 
 def _cleared(held: list[Any], last: Any) -> Explanation | None:

@@ -298,7 +298,7 @@ def _factor(transition: Transition) -> Explanation:
     origin = f" That factor comes from {at(others[0]).removeprefix('in ')}." if others else ""
     name = op_phrase(node)
     what = ("the weight of that layer is all zeros (a zero-initialised layer)" if row_name(node) in PRODUCTS - {"mul"} else
-            "the other factor is zero: a zero weight, a mask, or a loss weight of 0")
+            "the other factor is zero: a zero weight, a mask (or dropout that drops all), or a loss weight of 0")
     return Explanation(
         "this gradient is exactly zero", "zero-factor",
         f"The path is there, but in {name} {at(node.site)} the gradient is multiplied by something that is exactly zero here: "

@@ -8,6 +8,7 @@ from whygrad.why.audit.subjects.curvature import Curvature
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
 from whygrad.why.audit.subjects.inputs import Inputs
 from whygrad.why.audit.subjects.layers import Layers
+from whygrad.why.audit.subjects.loop import Loop
 from whygrad.why.audit.subjects.loss_inputs import LossInputs
 from whygrad.why.audit.subjects.memory import Memory
 from whygrad.why.audit.subjects.modes import Modes
@@ -22,5 +23,5 @@ from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
-    Numbers, Parameters, GradientScale, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets, LossInputs,
+    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets, LossInputs,
     Modes, Layers, Structure, Curvature, Memory)

@@ -41,6 +41,7 @@ class InputHistory:
 
 
 class Inputs(Subject):
+    every_round = frozenset({"seeded", "iterated"})
     checks = {
         "data-varies": "every step sees other data",
         "input-informative": "the inputs are not constant",
@@ -127,9 +128,10 @@ class Inputs(Subject):
         if self._is_meant(history.site):
             return
         needed = 0.8 * len(history.rounds)
-        within = [(site, rounds) for site, rounds in self._seeds.items() if len(rounds & history.rounds) >= needed]
-        loaders = [site for site, (rounds, batches) in self._loaders.items()
-                   if batches > 1 and len(rounds & history.rounds) >= needed]
+        seeds = _by_line(self._seeds)
+        within = [(site, rounds) for site, rounds in seeds if len(rounds & history.rounds) >= needed]
+        loaders = [site for site, rounds in _by_line({site: rounds for site, (rounds, batches) in self._loaders.items() if batches > 1})
+                   if len(rounds & history.rounds) >= needed]
         lines = lines_of(history.made)
         if within:
             site = within[0][0]
@@ -144,7 +146,7 @@ class Inputs(Subject):
         elif history.made is not None and (larger := _larger_source(history.made, history.batch)) is not None:
             cause, fix = (f"it is taken {at(history.made.site)} from a tensor of {larger} rows, always from the same place",
                           "let the index advance (or draw it anew) in every step.")
-            causes = tuple(lines[:4])
+            causes = (*lines[:3], *history.made.callers[:1])
         else:
             return
         yield finding("data-varies", "data-constant", "every step sees the same batch",
@@ -158,10 +160,17 @@ class Inputs(Subject):
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
 
 
+def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
+    """The same by line: one call has two sites, before and after the interpreter has specialized it."""
+    found: dict[Any, tuple[Site, set[int]]] = {}
+    for site, numbers in rounds.items():
+        here = locate(site)
+        key = None if here is None else (here.file, here.line)
+        known = found.get(key)
+        found[key] = (site, numbers) if known is None else (known[0], known[1] | numbers)
+    return list(found.values())
+
+
 def _larger_source(made: Made, batch: int) -> int | None:
     """The number of rows of the tensor that a batch was taken from, if it has more."""
-    for source in made.ancestors():
-        t = source.reference()
-        if t is not None and t._array.ndim and t._array.shape[0] > batch:
-            return int(t._array.shape[0])
-    return None
+    return next((source.rows for source in made.ancestors() if source.rows > batch), None)

@@ -147,7 +147,7 @@ class Layers(Subject):
                 yield finding("dropout", "dropout-all", "dropout drops everything",
                               f"dropout {at(seen.site)} has p={seen.detail:g}, the probability to drop an element (not to keep it): "
                               f"{'nothing' if seen.detail == 1 else f'only {1 - seen.detail:.0%} of the elements'} gets through, and no gradient gets back.",
-                              "use a small p (0.1 to 0.5 is usual).", causes=(*self._made(seen.site, "Dropout"), seen.site),
+                              "use a small p (0.1 to 0.5 is usual).", causes=(*self.audit.modules.made_at_called(seen.site, _drops_all), seen.site),
                               symptom="zero")
         for seen in self._masks.values():
             if seen.is_always_bad:
@@ -162,7 +162,7 @@ class Layers(Subject):
             if seen.is_always_bad:
                 share, size = seen.detail
                 yield finding("saturation", "saturated", f"{seen.name} is saturated",
-                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in {count_of(len(seen.rounds), 'observed step')} lies at its flat ends: its "
+                              f"{share:.0%} of what {seen.name} gave {at(seen.site)} in {count_of(len(seen.rounds), 'observed step')} lies at its flat ends, it is saturated: its "
                               f"inputs are too large ({size:.3g} on average), and hardly any gradient passes.",
                               "normalise the inputs, or scale down the weights before it, so that the values stay between -2 and 2.",
                               causes=(seen.site,), symptom="zero")
@@ -175,11 +175,13 @@ class Layers(Subject):
                 continue
             name, site = seen.detail or ("", None)
             where = f" The differences were lost in {name} {at(site)}." if site is not None else ""
-            yield finding("outputs-vary", "output-constant", "the model gives the same output for every sample",
+            found = finding("outputs-vary", "output-constant", "the model gives the same output for every sample",
                           f"In {count_of(len(seen.rounds), 'observed step')} the samples of a batch differed, but {seen.name} {at(seen.site)} gave the same output "
                           f"for each of them.{where} What it learns is the average of the targets.",
                           "look at the dimension along which it averages, normalises or applies softmax: the batch (dim 0), or a dimension of one "
                           "element.", at=seen.site, causes=(site, seen.site) if site is not None else (seen.site,), symptom="wrong-value")
+            found.hides = {"zero-factor"} if name in ("softmax", "log_softmax") else None
+            yield found
 
     def _batch_norms(self) -> Iterator[Finding]:
         for key, seen in self._norms.items():
@@ -194,9 +196,10 @@ class Layers(Subject):
                           "use larger batches, or GroupNorm or LayerNorm, which do not depend on the batch.",
                           causes=(seen.site, self.audit.modules.made_at(module)), symptom="wrong-value")
 
-    def _made(self, site: Site, kind: str) -> list[Site]:
-        """The lines that made the layers of a kind which are called at a site."""
-        return self.audit.modules.made_at_called(site, kind)
+
+def _drops_all(module: Any) -> bool:
+    p = getattr(module, "p", getattr(module, "dropout", 0))
+    return isinstance(p, (int, float)) and p > 1 - MIN_KEPT
 
 
 def _seen(known: dict[Site, Seen], site: Site, name: str) -> Seen:
@@ -216,7 +219,7 @@ def _varies(values: np.ndarray) -> bool:
     rows = values.reshape(values.shape[0], -1)
     with np.errstate(all="ignore"):
         spread = float(np.abs(rows - rows[:1]).max())
-        return spread > 1e-6 * max(float(np.abs(rows).max()), 1e-30)
+        return not np.isfinite(spread) or spread > 1e-6 * max(float(np.abs(rows).max()), 1e-30)
 
 
 def _is_one_row(values: np.ndarray, batch: int) -> bool:

@@ -12,13 +12,16 @@ from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.terms import Terms
 from whygrad.why.audit.values import array_of, norm, same, sample
 from whygrad.why.causes import at
 from whygrad.why.record import Site
 
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
-NOTHING = 1e-6
+NOTHING = 1e-5
 MIN_STEPS = 5
+# Values beside which float32 rounds usual updates away.
+LARGE = 1e3
 # Values remembered of each parameter, to recognize that it is set back.
 MAX_SAMPLES = 16
 # A write by somebody else that changes the weights by more than this share is a reset.
@@ -33,15 +36,23 @@ class Moves:
         # (round, sample), of which the first is the initial one.
         self.samples: list[tuple[int, np.ndarray]] = [(-1, sample(p))]
         self.version_after: Any = None
+        # The version before the last step, by how much the step raised it, and the number of steps by then.
+        self.version_before = 0
+        self.writes_of_step = 1
+        self.steps_after = 0
         self.sample_after: np.ndarray | None = None
         # Update to weight ratio over the observed rounds; the share by which all steps together moved it.
         self.ratios = Series()
         self.gradients = Series()
+        # Share of the elements with a gradient that a step left as they were.
+        self.unchanged_share = Series()
         self.before: np.ndarray | None = None
         # Set back to the value of a round: (round, the earlier round, the line); large writes by others: (round, the line).
         self.set_back: list[tuple[int, int, Site | None]] = []
         self.overwritten: list[tuple[int, Site | None]] = []
         self.frozen_moves = 0
+        # True once somebody else has written it: from then on its values are compared in every round.
+        self.is_written = False
 
 
 class Movement(Subject):
@@ -61,27 +72,33 @@ class Movement(Subject):
             known = self.moves.get(id(p))
             if known is None or known.p is not p:
                 known = self.moves[id(p)] = Moves(p)
-            elif known.version_after is not None and self._was_written(p, known):
+            elif known.version_after is not None and self._was_written(p, known, record):
                 self._note_write(known)
+            known.version_before = p._version_counter[0]
             if self.audit.is_observing:
                 known.before = array_of(p).copy()
                 if p._grad is not None:
                     known.gradients.add(self.audit.round, norm(p._grad))
 
-    def _was_written(self, p: Any, known: Moves) -> bool:
-        return p._version_counter[0] != known.version_after or self.audit.watch.was_data_written(p)
+    def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
+        """Whether somebody else has written it since the last step that was looked at."""
+        rested = record.steps - known.steps_after
+        if rested and p._version_counter[0] > known.version_after + rested * max(known.writes_of_step, 1):
+            self.audit.arm()
+        return not rested and (p._version_counter[0] != known.version_after or self.audit.watch.was_data_written(p))
 
     def _note_write(self, known: Moves) -> None:
         """Somebody has written the parameter since the last step."""
         now, after = sample(known.p), known.sample_after
-        if after is None or same(now, after) or known.p._array.size < 2:
+        known.is_written = True
+        if (after is not None and same(now, after)) or known.p._array.size < 2:
             return
         counter = known.p._version_counter
         site = self.audit.watch.data_write_site(known.p) or (counter[1] if len(counter) > 1 else None)
         back = next((number for number, value in known.samples if same(value, now)), None)
         if back is not None:
             known.set_back.append((self.audit.round, back, site))
-        elif now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
+        elif after is not None and now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
@@ -89,8 +106,10 @@ class Movement(Subject):
             known = self.moves.get(id(p))
             if known is None:
                 continue
-            known.version_after = p._version_counter[0]
-            known.sample_after = sample(p)
+            version = p._version_counter[0]
+            known.writes_of_step = version - known.version_before
+            known.version_after, known.steps_after = version, record.steps
+            known.sample_after = sample(p) if self.audit.is_observing or known.is_written else None
             if known.before is not None:
                 self._measure(p, known)
         self.audit.watch.forget_data_writes()
@@ -100,6 +119,10 @@ class Movement(Subject):
         size = norm(known.before)
         moved = norm(array_of(p) - known.before) if known.before.shape == array_of(p).shape else 0.0
         known.ratios.add(self.audit.round, moved / size if size else float(moved > 0))
+        if p._grad is not None and known.before.shape == array_of(p._grad).shape == array_of(p).shape:
+            has_gradient = array_of(p._grad) != 0
+            if has_gradient.any() and p.requires_grad:
+                known.unchanged_share.add(self.audit.round, float((array_of(p) == known.before)[has_gradient].mean()))
         if moved and not p.requires_grad:
             known.frozen_moves += 1
         known.before = None
@@ -160,19 +183,47 @@ class Movement(Subject):
             at=record.stepped_at, causes=(None if switched is None else switched[1], record.made_at), parameters=names,
             symptom="unwanted")
 
+    def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
+        """Updates that are lost because a number plus a much smaller one is the number itself."""
+        lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
+                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16" or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
+        rates = [float(group["lr"]) for group in record.groups if "lr" in group]
+        if not lost or len(lost) == len(active) and not any(rates):
+            return
+        m = max(lost, key=lambda m: m.p._array.size)
+        dtype = str(m.p.dtype).removeprefix("torch.")
+        names = [self.audit.name_of(m.p) or f"a tensor of shape {tuple(m.p.shape)}" for m in lost]
+        size = norm(m.p) / math.sqrt(m.p._array.size)
+        yield finding(
+            "moves", "update-too-small", "updates are lost by rounding",
+            f"{m.unchanged_share.last:.0%} of the elements of {listed(names)} did not change in a step of {record.kind} (lr={max(rates, default=0):g}), although their "
+            f"gradient is not zero: an update is so small beside the values (about {size:.2g}) that {dtype} rounds it away.",
+            "keep the weights in float32 (bfloat16 has 8 bits of precision), make the values smaller (subtract a large offset), or raise the learning rate.",
+            at=record.stepped_at, causes=(record.made_at, *self._made_at(m.p), *self.audit.conversions[-2:]), parameters=names)
+
+    def _made_at(self, p: Any) -> list[Site]:
+        made = self.audit.modules.made_at(next(reversed(list(self.audit.modules.modules_around(p))), None))
+        return [cause.site for cause in p._cause if cause.site is not None] + ([] if made is None else [made])
+
     def _too_small(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         active = [m for m in moves if m.ratios.count >= 3 and m.gradients.count >= 3 and m.gradients.greatest > 0 and m.p.requires_grad]
         if not active:
             return
         total = max(sum(v for v in m.ratios.values if math.isfinite(v)) for m in active)
         rates = [float(group["lr"]) for group in record.groups if "lr" in group]
-        if not total < NOTHING or not rates or not any(rates):
+        if not rates or not any(rates):
             return  # a rate of zero is told by the schedule's checks
+        if not total < NOTHING:
+            yield from self._rounded_away(record, active)
+            return
+        scaled = self.audit.subject(Terms).small_factors()
         gradient = max(m.gradients.last for m in active)
         names = [self.audit.name_of(m.p) for m in active]
         yield finding(
             "moves", "update-too-small", "the steps are too small to change the weights",
             f"In {count_of(record.steps, 'step')} of {record.kind} (lr={max(rates):g}, largest gradient norm {gradient:.1e}) no parameter "
             f"moved by more than {total:.0e} of its size, in all steps together: float32 has a resolution of 6e-8, and nothing is learned.",
-            "raise the learning rate, or look for what makes the loss so small (a factor, a division by the batch size, a sum over nothing).",
-            at=record.stepped_at, causes=(record.made_at,), parameters=names)
+            "raise the learning rate, or look for what makes the loss so small (a factor, a division by the batch size, a sum over nothing)."
+            + (f" It is scaled down {at(scaled[0])}." if scaled else ""),
+            at=record.stepped_at, causes=(*scaled[:2], *(loss.site for loss in self.audit.losses.values() if scaled), record.made_at),
+            parameters=names)

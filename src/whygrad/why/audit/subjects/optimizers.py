@@ -9,6 +9,8 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -30,13 +32,17 @@ class Lives:
 
 
 class Optimizers(Subject):
+    every_round = frozenset({"optimizer_made", "state_loaded"})
     checks = {"state": "momentum and averages of the optimizers accumulate"}
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self._lives: dict[Site, Lives] = {}
         # By id of a record: the entries of its state and the step count after its last step.
-        self._state: dict[int, tuple[int, float]] = {}
+        self._state: dict[int, tuple[int, float, int]] = {}
+        # The parameters that each held at its last step; whether some were exchanged for others.
+        self._held: dict[int, set[int]] = {}
+        self._exchanged = False
         self._lost: dict[int, list[tuple[int, Site | None]]] = {}
         self._loaded: dict[int, Site] = {}
 
@@ -60,16 +66,23 @@ class Optimizers(Subject):
     def before_step(self, record: OptimizerRecord) -> None:
         before = self._state.get(id(record))
         if before is not None:
-            entries, count = _extent(record.optimizer)
-            if before[0] and (entries < before[0] or count < before[1]):
+            if not self.audit.is_observing and len(record.optimizer.state) >= before[2]:
+                return
+            entries, count, _ = _extent(record.optimizer)
+            gone = self._held.get(id(record), set()) - record.held_ids
+            exchanged = bool(gone) and len(gone) == len(record.held_ids - self._held[id(record)])
+            if before[0] and (entries < before[0] or count < before[1] or exchanged):
+                self._exchanged = self._exchanged or exchanged
                 self._lost.setdefault(id(record), []).append((self.audit.round, self._loaded.get(id(record.optimizer))))
                 del self._lost[id(record)][:-100]
 
     def after_step(self, record: OptimizerRecord) -> None:
-        self._state[id(record)] = _extent(record.optimizer)
+        if self.audit.is_observing or not record.optimizer.state:
+            self._state[id(record)] = _extent(record.optimizer)
+        self._held[id(record)] = record.held_ids
 
     def was_seen(self, check: str) -> bool:
-        return any(entries for entries, _ in self._state.values())
+        return any(entries for entries, *_ in self._state.values())
 
     def findings(self) -> Iterator[Finding]:
         for site, lives in self._lives.items():
@@ -83,24 +96,26 @@ class Optimizers(Subject):
                 "state", "optimizer-recreated", "the optimizer is made anew again and again",
                 f"{lives.last.kind} was made {count_of(lives.count, 'time')} {at(site)} for the same parameters, and made "
                 f"{count_of(typical, 'step')} each time (typically): its momentum and averages start from nothing again and never accumulate.",
-                "make the optimizer once, before the loop.", at=site, causes=(site,), symptom="wrong-value")
+                "make the optimizer once, before the loop.", at=site, causes=(site, *lives.last.callers), symptom="wrong-value")
         for record in self.audit.optimizers.values():
             lost = self._lost.get(id(record), [])
             if len(lost) >= 2:
                 where = next((site for _, site in reversed(lost) if site is not None), None)
+                here = locate(record.stepped_at)
+                cleared = [] if where is not None or here is None else lines_matching(here.file, r"\.state\s*=[^=]|\.state\.clear\(|\[.params.\]\s*(\[|=[^=])|nn\.Parameter\(")
                 yield finding(
                     "state", "optimizer-state-lost", "the optimizer loses its state",
                     f"Between steps of {record.kind}, made {at(record.made_at)}, its state (momentum, averages, step counts) was reset "
-                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)")
+                    f"{count_of(len(lost), 'time')}" + (f", by load_state_dict {at(where)}" if where is not None else " (cleared)" if not self._exchanged else ": parameters were exchanged for new ones, for which it has none")
                     + ": it never accumulates.",
                     "keep the state: load the state_dict that was saved last, once, and do not clear optimizer.state.",
-                    at=where or record.stepped_at, causes=(where, record.made_at), symptom="wrong-value")
+                    at=where or record.stepped_at, causes=(where, *cleared, record.made_at), symptom="wrong-value")
 
 
-def _extent(optimizer: Any) -> tuple[int, float]:
-    """The number of tensors in an optimizer's state, and the step count it has for the first parameter."""
+def _extent(optimizer: Any) -> tuple[int, float, int]:
+    """The number of tensors in an optimizer's state, the step count it has for the first parameter, and the number of parameters."""
     state = vars(optimizer).get("state", {})
     entries = sum(len(values) for values in state.values())
     first = next(iter(state.values()), {})
-    count = first.get("step", 0)
-    return entries, float(getattr(count, "_array", count))
+    count = first.get("step", 0) if "func_evals" not in first else 0  # LBFGS counts otherwise, and drops old directions
+    return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count)), len(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import locate, locate_all
-from whygrad.why.module_owners import Owner
+from whygrad.why.module_owners import Owner, owner_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Verdict, first_confirmed
@@ -49,6 +50,8 @@ class Parameters(Subject):
         self._zero: dict[int, tuple[Any, Verdict | None]] = {}
         # Where modules were last called, by id.
         self._called: dict[int, tuple[Any, Site]] = {}
+        # Ids of modules and optimizers whose gradients were cleared.
+        self._cleared: set[int] = set()
 
     def module_called(self, call: ModuleCall) -> None:
         self._called[id(call.module)] = call.module, call.site
@@ -136,6 +139,26 @@ class Parameters(Subject):
         explanation.parameters = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}"]
         return Finding(check, locate(record.stepped_at), explanation)
 
+    def zeroed(self, owner: Any, site: Site) -> None:
+        self._cleared.add(id(owner))
+
+    def _is_cleared(self, root: Any) -> bool:
+        """Whether the program calls zero_grad() of a model that is in training mode: it means to train it."""
+        return root.training and id(root) in self._cleared
+
+    def _is_meant_to_train(self, root: Any, p: Any, record: OptimizerRecord) -> bool:
+        """Whether a parameter that no optimizer holds is one that the program forgot, rather than one it leaves alone."""
+        if self._is_cleared(root):
+            return True
+        around = list(self.audit.modules.modules_around(p))
+        if any(id(q) in record.held_ids for q in around[-1].parameters(recurse=False)):
+            return True  # another parameter of the same layer is held
+        if self.audit.modules.is_younger(around[-1], record.made_number):
+            return True  # made after the optimizer
+        names = [name for name, _ in root.named_parameters()]
+        held = [i for i, (_, q) in enumerate(root.named_parameters()) if id(q) in record.held_ids]
+        return bool(held) and names.index(self.audit.name_of(p)) > min(held) and _is_scattered(root, record)
+
     def _not_held(self, record: OptimizerRecord) -> Finding | None:
         """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
         watch, modules = self.audit.watch, self.audit.modules
@@ -149,20 +172,28 @@ class Parameters(Subject):
         if not orphans:
             return None
         ours = {id(p) for p in record.parameters}
-        left_behind = not all(map(was_reached, record.parameters))
+        left_behind = not all(was_reached(p) and self.audit.name_of(p) for p in record.parameters)
         for root in list(modules.roots.values()):
             hidden = unregistered_of(root)
             own = {id(p) for p in root.parameters()}
-            found = [p for p in orphans if id(p) in hidden or (id(p) in own and left_behind)]
-            if not found or not own & ours:
+            found = [p for p in orphans if id(p) in hidden or (id(p) in own and (left_behind or self._is_meant_to_train(root, p, record)))]
+            if not found or not (own & ours or self._is_cleared(root)):
                 continue
             path = hidden.get(id(found[0]), "")
             owner = Owner("model", root, f"model.{path}", False) if path else None
             names = [hidden.get(id(p)) or self.audit.name_of(p) for p in found]
-            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(names))
+            visible = [named.path if named is not None else name for p, name in zip(found, names, strict=True)
+                       for named in [owner_of(p, vars(sys.modules["__main__"]))]]
+            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(visible))
             explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
             if not path:
                 explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
             explanation.parameters = names
             return Finding("not-held", locate(record.stepped_at), explanation)
         return None
+
+
+def _is_scattered(root: Any, record: OptimizerRecord) -> bool:
+    """Whether the parameters that are held alternate with others more than once: they were picked by kind, not by part."""
+    flags = [id(p) in record.held_ids for p in root.parameters()]
+    return sum(a != b for a, b in zip(flags, flags[1:], strict=False)) > 2

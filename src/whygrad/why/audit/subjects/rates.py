@@ -11,6 +11,8 @@ from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 
 MIN_STEPS = 5
@@ -39,6 +41,7 @@ class Rate:
 
 
 class Rates(Subject):
+    every_round = frozenset({"scheduler_stepped", "iterated"})
     checks = {
         "rate": "the learning rate does not become nothing",
         "schedule": "every schedule is stepped, on the optimizer that trains, after its steps",
@@ -87,7 +90,7 @@ class Rates(Subject):
         record, values = rate.record, rate.values
         if record.steps < MIN_STEPS:
             return
-        share = rate.steps_at_nothing / record.steps
+        share = rate.steps_at_nothing / values.count
         scheduler = self._scheduler_of(record)
         if scheduler is not None and self._is_cyclic_by_mistake(scheduler, record):
             yield self._per_batch(scheduler, record, f"its cosine has a period of {2 * scheduler.scheduler.T_max} steps and went down and up "
@@ -95,12 +98,13 @@ class Rates(Subject):
         elif share >= TOLERATED:
             history = (f"The learning rate of {record.kind} was {values.first:.3g} in the first step and {values.last:.3g} in the last: it was "
                        f"nothing (below {max(NOTHING, NOTHING_SHARE * values.greatest):.1g}) in {rate.steps_at_nothing} of "
-                       f"{count_of(record.steps, 'step')}")
+                       f"{count_of(values.count, 'step')}")
             if scheduler is not None and scheduler.kind in PER_EPOCH and scheduler.steps >= 0.8 * record.steps and record.steps >= 10:
                 yield self._per_batch(scheduler, record, history[0].lower() + history[1:])
             else:
-                sites = [] if scheduler is None else [scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
-                made = f" It is set by {scheduler.kind}, made {at(scheduler.made_at)}." if scheduler is not None else ""
+                sites = _written_rates(record) if scheduler is None else [
+                    scheduler.stepped_at, scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
+                made = f" It is set by the scheduler {scheduler.kind}, stepped {count_of(scheduler.steps, 'time')} and made {at(scheduler.made_at)}." if scheduler is not None else ""
                 yield finding("rate", "learning-rate-zero", "the learning rate is nothing", f"{history}. A step of size zero learns nothing.{made}",
                               "correct the schedule's formula (an integer division, a factor per batch that is meant per epoch, a warmup that "
                               "does not end), or give the optimizer a rate above zero.",
@@ -138,6 +142,21 @@ class Rates(Subject):
                           "learning rate stays what it is.",
                           "call scheduler.step() after optimizer.step(), once per epoch or batch as the schedule is meant.",
                           causes=(known.made_at,))
+        values = self.rates[id(record)].values if id(record) in self.rates else None
+        if values is not None and known.steps >= MIN_STEPS and values.least == values.greatest and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}:
+            yield finding("schedule", "schedule-wrong", "this schedule has no effect",
+                          f"{known.kind}, made {at(known.made_at)}, was stepped {count_of(known.steps, 'time')} {at(known.stepped_at)}, and the learning rate "
+                          f"never changed: it is {values.last:g} from the first step to the last (step_size or milestones lie beyond the run).",
+                          "count step_size, milestones or T_max in the same unit as the calls of scheduler.step() (epochs or batches).",
+                          causes=(known.made_at, known.stepped_at), odd=True)
+        twins = [s for s in self.audit.schedulers.values() if s.optimizer is known.optimizer and s is not known and not self._is_part_of_another(s)]
+        without = [r for r in trained if not any(s.optimizer is r.optimizer for s in self.audit.schedulers.values())]
+        if twins and without and list(self.audit.schedulers.values()).index(known) < list(self.audit.schedulers.values()).index(twins[0]):
+            yield finding("schedule", "schedule-wrong", "two schedules change one optimizer, and another has none",
+                          f"The {known.kind} made {at(known.made_at)} and the {twins[0].kind} made {at(twins[0].made_at)} belong to the same optimizer, whose rate "
+                          f"falls twice as fast; the optimizer made {at(without[0].made_at)} keeps its rate.",
+                          "give each scheduler its own optimizer.", causes=(known.made_at, twins[0].made_at, without[0].made_at),
+                          symptom="wrong-value")
         for early, site in self._early:
             if early is known:
                 yield finding("schedule", "scheduler-before-optimizer", "the scheduler steps before the optimizer",
@@ -149,6 +168,12 @@ class Rates(Subject):
     def _is_part_of_another(self, known: SchedulerRecord) -> bool:
         return any(known.scheduler is inner for other in self.audit.schedulers.values()
                    for inner in vars(other.scheduler).get("_schedulers", ()))
+
+
+def _written_rates(record: OptimizerRecord) -> list[Any]:
+    """The lines of the program that write a learning rate by hand: `group["lr"] = ...`."""
+    here = locate(record.stepped_at)
+    return [] if here is None else lines_matching(here.file, r"""\[["']lr["']\]\s*[*/+-]?=[^=]""")
 
 
 def _lambda_sites(scheduler: Any) -> list[Site]:

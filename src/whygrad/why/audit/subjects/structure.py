@@ -33,8 +33,9 @@ class Structure(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        # Parameters that got one gradient and are in no optimizer: the line that made them, how many, an example's shape.
-        self._passing: dict[Site, tuple[int, Any]] = {}
+        # Parameters that got their first gradient and are in no optimizer, by the line that made them: the rounds, the shape of
+        # one, and whether it was made from the values of another.
+        self._passing: dict[Site, tuple[set[int], Any, bool]] = {}
         # Weights whose rows were all equal at the first step; pairs of parameters with equal values then.
         self._symmetric: list[Any] = []
         self._twins: list[tuple[Any, Any]] = []
@@ -45,9 +46,11 @@ class Structure(Subject):
         if any(id(leaf) in record.held_ids for record in self.audit.optimizers.values()):
             return
         site = next((cause.site for cause in leaf._cause if cause.site is not None), None)
-        if site is not None and self.audit.round >= 0:
-            count, _ = self._passing.get(site, (0, None))
-            self._passing[site] = count + 1, leaf._array.shape
+        if site is not None:
+            rounds, _, _ = self._passing.get(site, (set(), None, False))
+            rounds.add(self.audit.round)
+            wrapped = any(cause.kind == "parameter-rewrapped" for cause in leaf._cause)
+            self._passing[site] = rounds, leaf._array.shape, wrapped
             drop_oldest(self._passing, MAX_SITES)
 
     def before_step(self, record: OptimizerRecord) -> None:
@@ -99,9 +102,16 @@ class Structure(Subject):
                               causes=(self.audit.modules.made_at(container), self.audit.modules.made_at(child)), symptom="wrong-value")
 
     def _made_anew(self) -> Iterator[Finding]:
-        for site, (count, shape) in self._passing.items():
-            here = locate(site)
+        for site, (rounds, shape, wrapped) in self._passing.items():
+            here, count = locate(site), len(rounds)
             if count < MIN_MADE or here is None or here.function == "<module>":
+                continue
+            if wrapped:
+                yield finding("parameters-stay", "leaf-replaced", "a parameter is replaced by a new one again and again",
+                              f"nn.Parameter {at(site)} made a new parameter of shape {tuple(shape)} in {count_of(count, 'step')}, from the values of the old one: "
+                              "the optimizer still holds the old one, and updates what the model no longer uses.",
+                              "change the values in place (with torch.no_grad(): p.copy_(...)), so that the parameter stays the same object.",
+                              causes=(site,))
                 continue
             yield finding("parameters-stay", "parameter-in-forward", "parameters are made anew in every step",
                           f"{count_of(count, 'parameter')} of shape {tuple(shape)} were made {at(site)}, in {here.function}, each used once and then thrown away: "
@@ -125,6 +135,17 @@ class Structure(Subject):
                       causes=tuple(sites[:3]), parameters=names)
 
     def _broken_ties(self) -> Iterator[Finding]:
+        for module, name, other, own, site in self.audit.modules.broken_ties:
+            p, q = module._parameters.get(name), other._parameters.get(own)
+            if p is None or q is None or p is q:
+                continue
+            names = [self.audit.name_of(x) for x in (q, p)]
+            if all(names):
+                yield finding("ties", "weights-untied", "tied weights were untied",
+                              f"`{names[0]}` and `{names[1]}` were one parameter (tied) until the module was replaced {at(site)}: the new one has a parameter of "
+                              "its own, and the two are trained apart.",
+                              "tie them again after the replacement, or copy values into the existing parameter (with torch.no_grad(): p.copy_(...)).",
+                              causes=(site,), parameters=names, symptom="wrong-value")
         for p, q in self._twins:
             ours, theirs = self.audit.modules.owner(p), self.audit.modules.owner(q)
             if ours is None or theirs is None or ours[0] is not theirs[0] or _have_equal_values(p, q):
@@ -147,7 +168,7 @@ def _has_equal_rows(p: Any) -> bool:
     if values.ndim < 2 or values.shape[0] < 2:
         return False
     rows = values.reshape(values.shape[0], -1)
-    return bool(np.allclose(rows, rows[:1], rtol=1e-4, atol=1e-7))
+    return bool((rows == rows[:1]).all())
 
 
 def _has_equal_units(p: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ MAX_CLASSES, MIN_PER_CLASS = 64, 8
 MAX_SITES = 64
 # A batch for which two columns are compared.
 MIN_BATCH = 8
+MAX_KINDS = 5
 FILLED = {"ones", "zeros", "full", "ones_like", "zeros_like", "full_like", "new_ones", "new_zeros", "new_full"}
 CLASSIFYING = {"cross_entropy", "nll_loss"}
 
@@ -52,6 +54,7 @@ class TargetHistory:
 
 
 class Targets(Subject):
+    every_round = frozenset({"sampler_made"})
     checks = {
         "targets-vary": "the targets are not constant",
         "targets-apart": "the targets are not in the inputs, and belong to them",
@@ -64,6 +67,11 @@ class Targets(Subject):
         # The input of the outermost module that was called last, and the vocabularies of embeddings.
         self._input: Tensor | None = None
         self._vocabularies: set[int] = set()
+        # The lines that made samplers, and where the functions were called that did.
+        self._samplers: list[Site] = []
+        # A loss of single elements (reduction="none") in this round, with its targets; lines that multiply it by a mask.
+        self._elements: tuple[weakref.ref[Any], np.ndarray, Site] | None = None
+        self._masked: dict[Site, list[Any]] = {}
 
     def module_called(self, call: ModuleCall) -> None:
         if type(call.module).__name__ == "Embedding":
@@ -72,7 +80,11 @@ class Targets(Subject):
             self._input = next((x for x in call.args if isinstance(x, Tensor)), None)
 
     def round_ended(self, number: int) -> None:
-        self._input = None
+        self._input = self._elements = None
+
+    def sampler_made(self, sampler: Any, site: Site) -> None:
+        self._samplers.append(site)
+        del self._samplers[:-8]
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
@@ -91,8 +103,34 @@ class Targets(Subject):
         history.made = self.audit.provenance.of(target) or history.made
         if history.name in CLASSIFYING and values.dtype.kind in "iu" and prediction._array.ndim >= 1:
             self._count(history, call, values, prediction._array.shape[min(1, prediction._array.ndim - 1)])
+        if self.audit.is_observing and isinstance(call.result, Tensor) and call.result._array.shape == values.shape and values.ndim:
+            self._elements = weakref.ref(call.result), values, call.site
         if self.audit.is_observing and self._input is not None:
             self._compare(history, target)
+
+    def called(self, call: Call) -> None:
+        """A loss of single elements is multiplied by a mask."""
+        name = call.name.rpartition(".")[2]
+        if name not in ("mul", "__mul__", "__rmul__") or len(call.args) < 2 or self._elements is None:
+            return
+        loss, target, site = self._elements
+        mask = next((x for x in call.args if isinstance(x, Tensor) and x is not loss() and not x.requires_grad), None)
+        if mask is None or not any(x is loss() for x in call.args) or mask._array.shape != target.shape:
+            return
+        kept, dropped = np.unique(target[mask._array != 0]), np.unique(target[mask._array == 0])
+        seen = self._masked.setdefault(call.site, [site, 0, 0, None, self.audit.provenance.of(mask)])
+        seen[1] += 1
+        if kept.size == 1 and dropped.size >= 3:
+            seen[2] += 1
+            seen[3] = int(kept[0])
+
+    def _masked_out(self) -> Iterator[Finding]:
+        for site, (loss, times, bad, kept, made) in self._masked.items():
+            if times >= MIN_CALLS and bad == times:
+                yield finding("classes", "masked-all", "the mask of the loss hides what it should count",
+                              f"The loss of single elements {at(loss)} is multiplied {at(site)} by a mask that keeps the elements of class {kept} (padding, most "
+                              "likely) and drops all others: it looks inverted, and real targets do not count.",
+                              "invert the mask: != pad instead of == pad.", at=site, causes=(*lines_of(made)[:1], site), symptom="wrong-value")
 
     def _count(self, history: TargetHistory, call: Call, values: np.ndarray, classes: int) -> None:
         history.is_flat = history.is_flat and values.ndim == 1
@@ -117,7 +155,8 @@ class Targets(Subject):
         history.input_kind = given.dtype.kind
         is_equal = given.size == values.size and given.dtype == values.dtype and bool((given.reshape(-1) == values.reshape(-1)).all())
         history.equal += is_equal
-        if given.ndim == 2 and values.size == given.shape[0] >= MIN_BATCH and given.dtype.kind == "f" and given.shape[1] <= 512:
+        is_table = given.ndim == 2 and values.size == given.shape[0] >= MIN_BATCH and given.dtype.kind == "f" and given.shape[1] <= 512
+        if is_table and np.unique(values).size <= MAX_KINDS:  # a number that is a linear function of another is a usual toy
             for column in _determined_by(given, values.reshape(-1).astype(np.float64)):
                 history.leaks[column] = history.leaks.get(column, 0) + 1
 
@@ -125,6 +164,7 @@ class Targets(Subject):
         return any(history.calls >= MIN_CALLS for history in self.histories.values())
 
     def findings(self) -> Iterator[Finding]:
+        yield from self._masked_out()
         for history in self.histories.values():
             if history.calls < MIN_CALLS or history.count < MIN_TARGETS:
                 continue
@@ -134,6 +174,7 @@ class Targets(Subject):
                 yield from self._in_the_inputs(history)
                 yield from self._shuffled_apart(history)
                 yield from self._classes(history)
+            yield from self._converted(history)
 
     def _constant(self, history: TargetHistory) -> Iterator[Finding]:
         made = history.made
@@ -211,7 +252,8 @@ class Targets(Subject):
             names = ", ".join(map(str, missing[:6].tolist()))
             source = _source_with(history.made, missing)
             each_step = source is not None and source.round >= 1
-            category = "class-ignored" if each_step else "class-never-seen"
+            category = "class-ignored" if each_step and source is not None and source.name != "batch" else "class-never-seen"
+            lines = [*self._samplers[-2:], *lines]
             lost = f" They are in the labels, and lost {at(source.site)}." if source is not None else ""
             yield finding("classes", category, "classes that never occur in the targets",
                           f"{type_of(history)} {at(history.site)} has {history.classes} classes, but class {names} never occurred among the {int(seen)} "
@@ -220,6 +262,19 @@ class Targets(Subject):
                           "are converted.", at=history.site,
                           causes=(*([] if source is None else [source.site]), *lines[:4], history.site), symptom="wrong-value",
                           odd=source is None and missing.size * 4 < history.classes)
+
+    def _converted(self, history: TargetHistory) -> Iterator[Finding]:
+        """Labels that a conversion to a smaller integer, or to bool, has merged."""
+        for made in () if history.made is None else (history.made, *history.made.ancestors()):
+            if made.merged:
+                before, after, dtype = made.merged
+                found = finding("classes", "label-dtype", "a conversion merges different labels",
+                                f"The targets of {history.name} {at(history.site)} were converted to {dtype} {at(made.site)}, which cannot hold them: {before} different "
+                                f"values became {after} (overflow, or everything but 0 is True). Different classes have one label now.",
+                                "use torch.long (int64) for class labels.", at=history.site, causes=(made.site, history.site), symptom="wrong-value")
+                found.hides = {"class-never-seen", "target-constant"}
+                yield found
+                return
 
     def _made_of_loss(self, site: Site) -> list[Site]:
         return self.audit.modules.made_at_of_loss(site)

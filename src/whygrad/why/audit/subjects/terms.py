@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import math
 import re
 import weakref
 from collections.abc import Iterator
@@ -18,12 +20,13 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.gradient_flow import ARITHMETIC, row_name
 from whygrad.why.locations import locate
-from whygrad.why.program_text import statement_of, targets_of
+from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_ROUNDS = 3
 MAX_SITES = 256
+MAX_VISITED = 100_000
 # A term with a smaller factor than this, beside one with a usual factor, is not there.
 NO_INFLUENCE, USUAL = 1e-8, 1e-3
 # Names of values that are meant to be minimised.
@@ -56,10 +59,11 @@ class Terms(Subject):
         # The present backward: gradients of scalars by node, with the arithmetic they passed.
         self._scalars: dict[Any, tuple[float, list[tuple[float, Site]]]] = {}
         self._site: Site | None = None
+        self._has_begun = False
         # Terms that are cut off: line of the cause -> (cause, line of the backward, rounds).
         self._cut: dict[Any, tuple[Any, Site, set[int]]] = {}
         # Scalars computed in this round, and the nodes that were differentiated; lines whose results never are.
-        self._computed: list[tuple[weakref.ref[Any], Site]] = []
+        self._computed: list[tuple[weakref.ref[Any], int, Site, int]] = []
         self._visited: set[int] = set()
         self._unused: dict[Site, set[int]] = {}
         self._used: set[Site] = set()
@@ -67,6 +71,8 @@ class Terms(Subject):
         self._counts: dict[Site, set[int]] = {}
         self._passes: dict[Site, dict[int, int]] = {}
         self._constants: dict[Site, set[int]] = {}
+        # Lines of sums whose summands all have a gradient in some round: what is frozen later is frozen on purpose.
+        self._both_sides: set[Site] = set()
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
@@ -82,24 +88,30 @@ class Terms(Subject):
         if isinstance(result, Tensor) and result._array.size == 1 and result.requires_grad and len(self._computed) < 2000:
             node = known_source(result)
             if isinstance(node, Node):
-                self._computed.append((weakref.ref(node), call.site))
+                self._computed.append((weakref.ref(node), node.seq, call.site, self.audit.round))
 
     def backward_begun(self, backward: Any, root: Any) -> None:
-        self._site, self._scalars = backward.site, {}
-        passes = self._passes.setdefault(backward.site, {})
-        passes[self.audit.round] = passes.get(self.audit.round, 0) + 1
-        drop_oldest(passes, MAX_SITES)
+        self._site, self._scalars, self._has_begun = backward.site, {}, False
+        if not self.audit.is_stepping and not backward.only_captures:
+            passes = self._passes.setdefault(backward.site, {})
+            passes[self.audit.round] = passes.get(self.audit.round, 0) + 1
+            drop_oldest(passes, MAX_SITES)
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
-        self._visited.add(id(node))
+        self._visited.add(node.seq)
         if not isinstance(g, np.ndarray) or g.size != 1:
             return
+        is_summand = not self._scalars and not self._has_begun or node in self._scalars
+        self._has_begun = True
         value, passed = self._scalars.pop(node, (float(g.reshape(-1)[0]), []))
         is_arithmetic = row_name(node) in ARITHMETIC
+        if None not in node.edges and len(node.edges) > 1:
+            self._both_sides.add(node.site)
         for i, (edge, out) in enumerate(zip(node.edges, grads, strict=False)):
             if edge is None:
-                self._note_constant(node, i)
-            elif is_arithmetic and isinstance(out, np.ndarray) and out.size == 1:
+                if is_summand:
+                    self._note_constant(node, i)
+            elif is_arithmetic and isinstance(out, (np.ndarray, np.generic)) and out.size == 1:
                 target, amount = row_node(edge)[0], float(out.reshape(-1)[0])
                 step = (amount / value if value else 0.0, node.site)
                 if target in self._scalars:  # used twice: the contributions add up
@@ -128,7 +140,7 @@ class Terms(Subject):
         if row_name(node) not in ("add", "sub") or self._site is None:
             return
         for cause in causes:
-            if cause.kind not in ("created", "frozen") and any(reference() is not None for reference in cause.behind):
+            if cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") and any(reference() is not None for reference in cause.behind):
                 _, _, rounds = self._cut.setdefault(cause.site, (cause, self._site, set()))
                 rounds.add(self.audit.round)
             elif cause.kind == "frozen" and cause.site is not None:
@@ -136,14 +148,25 @@ class Terms(Subject):
 
     def round_ended(self, number: int) -> None:
         if self.audit.is_observing:
-            for reference, site in self._computed:
-                node = reference()
-                if node is not None and id(node) in self._visited:
+            waiting = []
+            for entry in self._computed:
+                reference, sequence, site, made_in = entry
+                if sequence in self._visited:
                     self._used.add(site)
+                elif reference() is not None and number - made_in < 2:
+                    waiting.append(entry)  # another optimizer may have its turn
                 else:
                     self._unused.setdefault(site, set()).add(number)
                     drop_oldest(self._unused, MAX_SITES)
-        self._computed, self._visited = [], set()
+            self._computed = waiting
+            if len(self._visited) > MAX_VISITED:
+                self._visited = set()
+        else:
+            self._computed, self._visited = [], set()
+
+    def small_factors(self) -> list[Site]:
+        """The lines that make the loss small."""
+        return [site for term in self._terms.values() for factor, site in term.divisions if factor < 1e-2]
 
     def was_seen(self, check: str) -> bool:
         return bool(self._terms)
@@ -151,9 +174,28 @@ class Terms(Subject):
     def findings(self) -> Iterator[Finding]:
         yield from self._without_influence()
         yield from self._cut_off()
+        yield from self._of_frozen()
         yield from self._never_differentiated()
         yield from self._scaling()
         yield from self._accumulating()
+        yield from self._constant_loss()
+
+    def _constant_loss(self) -> Iterator[Finding]:
+        if not any(record.steps >= 5 for record in self.audit.optimizers.values()):
+            return
+        for loss in self.audit.losses.values():
+            values = loss.values
+            spread = values.greatest - values.least
+            if values.count < 5 or not math.isfinite(values.last) or not spread <= max(1e-6 * abs(values.greatest), 1e-6):
+                continue
+            if spread and abs(values.greatest) < 1e-5 and values.first > 0 and values.last < 0.5 * values.first:
+                continue  # converged, and still falling
+            sites = [term.site for (site, _), term in self._terms.items() if site == loss.site]
+            yield finding("terms", "loss-constant", "the loss is a constant",
+                          f"The loss that is differentiated {at(loss.site)} was {values.last:.6g} in each of {count_of(values.count, 'step')}, whatever the data and the "
+                          "parameters are: it does not depend on them (a softmax over one class, a mean of probabilities that always sum to one, a value "
+                          "compared with itself, a mask that hides everything), and there is nothing to learn.",
+                          "compute a loss that depends on the prediction and the target.", at=loss.site, causes=(*sites[:3], loss.site), symptom="zero")
 
     def _without_influence(self) -> Iterator[Finding]:
         by_loss: dict[Site, list[Term]] = {}
@@ -183,14 +225,30 @@ class Terms(Subject):
                               f"{answer.text} It changes the loss that is printed, and trains nothing.", answer.fix,
                               at=loss, causes=(cause.site, cause.origin, loss), symptom="no-update")
 
+    def _of_frozen(self) -> Iterator[Finding]:
+        for site, rounds in self._constants.items():
+            here = locate(site)
+            if len(rounds) < MIN_ROUNDS or here is None or site in self._both_sides:
+                continue
+            names = [node.id for node in ast.walk(statement_of(here) or ast.Pass()) if isinstance(node, ast.Name)]
+            made = [line for name in names if NAMED_LOSS.search(name)
+                    for line in lines_matching(here.file, rf"\b{re.escape(name)}\s*=[^=]") if line.line <= here.line]
+            yield finding("terms", "term-without-influence", "a term of the loss has no influence",
+                          f"A summand of the loss {at(site)} is computed from frozen parameters only (requires_grad=False): it is a constant, "
+                          f"has no gradient, and trains nothing, in {count_of(len(rounds), 'observed step')}.",
+                          "compute it from parameters that are trained, or leave it out.", causes=(*made[-2:], site), symptom="zero")
+
     def _never_differentiated(self) -> Iterator[Finding]:
         for site, rounds in self._unused.items():
             here = locate(site)
             if site in self._used or len(rounds) < MIN_ROUNDS or here is None:
                 continue
-            names = targets_of(statement_of(here))
+            statement = statement_of(here)
+            names = targets_of(statement)
             named = next((name for name in names if NAMED_LOSS.search(name)), None)
-            if named is None:
+            if isinstance(statement, ast.Expr) and not isinstance(statement.value, (ast.Call, ast.Await)):
+                named = ast.unparse(statement)  # `loss + penalty`, whose result nobody keeps
+            if named is None or ".item()" in statement_text(here) or "float(" in statement_text(here):
                 continue
             losses = [loss.site for loss in self.audit.losses.values()]
             if self._is_part_of_unused(site):
@@ -236,18 +294,23 @@ class Terms(Subject):
                               symptom="wrong-value")
 
     def _accumulating(self) -> Iterator[Finding]:
-        for site, passes in self._passes.items():
+        for site, passes in self._passes.items() if not self.audit.watch.reads_gradients() else ():
             counts = [count for number, count in passes.items() if number < self.audit.round]
             if len(counts) < MIN_ROUNDS or min(counts) < 2 or len(set(counts)) > 1:
                 continue
             k = counts[0]
             terms = [term for (loss, _), term in self._terms.items() if loss == site]
-            if terms and all(term.factors.greatest > 1.5 / k and not term.scaled_at for term in terms):
+            if terms and max(term.factors.greatest for term in terms) > 1.5 / k:
                 record = max(self.audit.optimizers.values(), key=lambda r: r.steps, default=None)
                 yield finding("scaling", "accumulation-undivided", "gradients are accumulated without being averaged",
-                              f"backward() {at(site)} runs {k} times for each step of the optimizer, and the loss is not divided by {k}: the gradients "
-                              f"add up to a sum, {k} times as large as their average.",
+                              f"backward() {at(site)} runs {k} times for each step of the optimizer, so gradients accumulate, and the loss is not divided "
+                              f"by {k}: they add up to a sum, {k} times as large as their average.",
                               f"divide the loss by {k} before backward(), if the average over all is meant (with SGD the rate is {k} times larger otherwise).",
                               at=site, causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
                               symptom="wrong-value", odd=True)
 
+
+def statement_text(here: Any) -> str:
+    """The text of the statement at a location."""
+    statement = statement_of(here)
+    return "" if statement is None else ast.unparse(statement)
