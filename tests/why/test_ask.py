@@ -522,7 +522,7 @@ INLINE: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         ("what is wrong here", "", "30 times, first"),
         ("why is foo.weight.grad None", "", "Nothing in this program fits"),
         ("hello", "", "Nothing in this program fits"),
-        ("why does head.weight not change", "ok", "`head.weight` does change: 30 backward passes"),
+        ("why does head.weight not change", "ok", "`head.weight` does change: "),
         ("why does self.encoder not update?", "ok", "do change"),
         ("why is net.head.bias.grad None", "ok", "It is not None here"),
         ("why is backbone.weight.grad None", "frozen", "line 9"),

@@ -62,9 +62,9 @@ def in_order(watch: Any, parameters: list[Known]) -> str:
         f"{len(changed)} of {len(parameters)} parameters ({names}) change" if changed else f"{names} {do} not change")
     if any(deposits):
         counted = str(min(deposits)) if min(deposits) == max(deposits) else f"{min(deposits)} to {max(deposits)}"
-        text += f": {counted} backward passes gave {'it' if len(parameters) == 1 else 'each'} a gradient"
+        text += f": {counted} observed backward passes gave {'it' if len(parameters) == 1 else 'each'} a gradient"
     else:
-        text += ": no backward pass gave a gradient"
+        text += ": no observed backward pass gave a gradient"
     it = "it" if len(parameters) == 1 else "them"
     held = " and ".join(f"{record.kind} made {at(record.made_at)} ({count_of(record.steps, 'step')})"
                         for record in holders.values())
