@@ -428,6 +428,103 @@ QUESTIONS: dict[str, list[tuple[str, str]]] = {
         ("why does the router not learn", "non-differentiable-op"),
         ("why is router.weight.grad None", "non-differentiable-op"),
     ],
+    "detach/date_seq2seq": [
+        ("Why is encoder.weight_ih_l0 not being trained?", "detach"),
+        ("my embeddings src_emb don't update, only the decoder", "detach"),
+        ("grads of the GRU encoder are None, what happened", "detach"),
+    ],
+    "grad-mode-off/frame_finetuning": [
+        ("how come the conv is never fine-tuned", "grad-mode-off"),
+        ("encoder.conv.weight.grad returns None", "grad-mode-off"),
+    ],
+    "hook-modified/finetune_scaled_backbone": [
+        ("backbone gradients are all zeros", "hook-modified"),
+        ("Why is the backbone stuck?", "hook-modified"),
+    ],
+    "nan-derivative/srgb_decoder": [
+        ("loss = nan, why?", "nan-derivative"),
+        ("why do conv1 weights turn into nan", "nan-derivative"),
+    ],
+    "diverged/warmup_transformer": [
+        ("training diverges after a few steps", "diverged"),
+        ("why is my loss increasing", "diverged"),
+    ],
+    "update-too-small/spectra_autoencoder": [
+        ("reconstruction doesn't get any better", "update-too-small"),
+        ("encoder.0.weight looks the same before and after training", "update-too-small"),
+    ],
+    "target-equals-input/denoise_signals": [
+        ("loss goes to zero immediately, too good to be true", "target-equals-input"),
+    ],
+    "class-ignored/road_segmentation": [
+        ("class 0 is never predicted", "class-ignored"),
+        ("why is IoU of background 0", "class-ignored"),
+    ],
+    "dropout-all/engine_fault_lstm": [
+        ("all outputs are identical", "dropout-all"),
+        ("why is accuracy stuck at 50%", "dropout-all"),
+    ],
+    "eval-not-undone/name_generator": [
+        ("is dropout active during training?", "eval-not-undone"),
+        ("train/eval mode issue?", "eval-not-undone"),
+    ],
+    "train-in-validation/vibration_monitor": [
+        ("validation loss differs each time I run it", "train-in-validation"),
+        ("test accuracy much lower than train accuracy", "train-in-validation"),
+    ],
+    "broadcast-loss/gridworld_dqn": [
+        ("Q values don't converge", "broadcast-loss"),
+        ("UserWarning about target size", "broadcast-loss"),
+    ],
+    "grad-accumulated/epoch_level_reset": [
+        ("gradient norm increases every step", "grad-accumulated"),
+        ("do I clear the gradients properly?", "grad-accumulated"),
+    ],
+    "grad-cleared/contrastive_pairs": [
+        ("opt.step() has no effect", "grad-cleared"),
+        ("model parameters identical after training", "grad-cleared"),
+    ],
+    "step-missing/matrix_factorization": [
+        ("RMSE never improves", "step-missing"),
+        ("embeddings keep their initial values", "step-missing"),
+    ],
+    "softmax-before-loss/pos_tagger": [
+        ("loss won't go below 1.5", "softmax-before-loss"),
+        ("should I use softmax here?", "softmax-before-loss"),
+    ],
+    "sigmoid-before-logits/churn_model": [
+        ("bce loss is stuck at 0.69", "sigmoid-before-logits"),
+        ("is BCEWithLogitsLoss used correctly", "sigmoid-before-logits"),
+    ],
+    "scheduler-before-optimizer/epoch_decay_mlp": [
+        ("am I calling scheduler.step() at the right place", "scheduler-before-optimizer"),
+    ],
+    "second-derivative-zero/heat_rod_pinn": [
+        ("u_xx is zero everywhere", "second-derivative-zero"),
+        ("PINN does not learn the pde", "second-derivative-zero"),
+    ],
+    "weights-reset/cartpole_q_learning": [
+        ("agent unlearns everything", "weights-reset"),
+        ("why do the weights go back to old values", "weights-reset"),
+    ],
+    "optimizer-state-lost/movie_factorization": [
+        ("adam state looks empty", "optimizer-state-lost"),
+    ],
+    "clip-too-tight/sorting_transformer": [
+        ("training is extremely slow", "clip-too-tight"),
+        ("is max_norm ok?", "clip-too-tight"),
+    ],
+    "learning-rate-zero/gesture_rnn": [
+        ("what happens to my lr", "learning-rate-zero"),
+        ("no progress after epoch 1", "learning-rate-zero"),
+    ],
+    "init-symmetric/zero_start_mlp": [
+        ("hidden neurons all learn the same thing", "init-symmetric"),
+    ],
+    "zero-factor/rgb_depth_multitask": [
+        ("depth branch has zero gradient", "zero-factor"),
+        ("why does depth.0.weight not learn", "zero-factor"),
+    ],
 }
 
 PLAIN_TENSORS = """import torch
@@ -532,7 +629,7 @@ INLINE: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         ("why does backward() fail", "graph-freed", "h.detach()"),
         ("do I need retain_graph=True?", "graph-freed", "no remedy for a carried state"),
         ("why does it crash", "graph-freed", "line 7"),
-        ("why do my weights not change", "graph-freed", "ends in line 9"),
+        ("why do my weights not change", "graph-freed", "line 7"),
     ]),
     "a failing assertion": (ASSERTED, [
         ("why does my assertion fail", "detach", "line 8"),

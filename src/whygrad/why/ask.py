@@ -141,7 +141,8 @@ def _about_parameters(watch: QuestionWatch, subject: Subject, findings: list[Ans
     """The answer about parameters that no read and no finding is about in particular."""
     first = subject.parameters[0]
     moved = all(has_moved(watch, k.p) for k in subject.parameters)
-    by_all = [answer for answer in findings if not answer.explanation.parameters and is_direct(answer, subject)
+    only_general = all(topic.general for topic in subject.topics)
+    by_all = [answer for answer in findings if not answer.explanation.parameters and (only_general or is_direct(answer, subject))
               and not (moved and answer.explanation.category in OF_ONE_LOSS)]
     if by_all:
         return _with_others(str(by_all[0]), findings, by_all[:1])
@@ -156,6 +157,8 @@ def _about_parameters(watch: QuestionWatch, subject: Subject, findings: list[Ans
 def _is_known(watch: QuestionWatch, expression: str) -> bool:
     """True if the program has the first name of an expression, as a variable or in its text."""
     name = re.split(r"\W", expression)[0]
+    if name in ("loss", "model", "net", "opt", "optim", "optimizer", "scheduler", "self", "torch"):
+        return True  # what everybody calls them
     source = source_of(watch.script)
     return name in watch.scope() or (source is not None and any(
         (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, (ast.arg, ast.alias)) and name in ast.unparse(node))

@@ -29,8 +29,10 @@ class Subject(NamedTuple):
     @property
     def is_general(self) -> bool:
         """True if any finding may be meant."""
-        return any(topic.general for topic in self.topics) or (
-            not self.topics and not self.parameters and re.search(SUBJECT, self.words) is not None)
+        if any(topic.general for topic in self.topics):
+            return True
+        is_asked = bool(self.topics) or re.search(SUBJECT, self.words) is not None
+        return is_asked and not self.parameters and not any(topic.exact for topic in self.topics)
 
 
 def subject_of(words: str, parameters: list[Known]) -> Subject:

@@ -14,6 +14,8 @@ class Topic(NamedTuple):
     symptoms: str = ""
     # A complaint about training as a whole ("it does not learn"): every finding may be its cause.
     general: bool = False
+    # What it complains of shows in the run: if no finding has it, there is no answer.
+    exact: bool = False
 
     def rank(self, category: str, symptom: str) -> float:
         """0 if a finding has nothing to do with the complaint; more for what causes it directly."""
@@ -34,14 +36,15 @@ _LABELS = "labels-shuffled class-never-seen class-ignored target-constant label-
 TOPICS = (
     # Numbers.
     Topic(r"\bnans?\b|not a number|\binf(s|inite|inity)?\b|non-?finite",
-          "nan-forward nan-derivative diverged exploding-gradient masked-all scaler-misuse", "nan"),
+          "nan-forward nan-derivative diverged exploding-gradient masked-all scaler-misuse", "nan", exact=True),
     Topic(r"diverg|blow(s|n|ing)? up|goes up|going up|"
           r"(loss|error).{0,20}(increas|grow|ris(es|ing)|explod|jump|wors)|unstable|oscillat",
           "diverged exploding-gradient nan-forward nan-derivative grad-accumulated accumulation-undivided scaler-misuse "
           "wrong-loss-input sigmoid-before-logits clip-misplaced", "nan"),
     Topic(r"explod|huge|too (big|large)|enormous|gradients? .{0,20}(big|large|grow)",
           "exploding-gradient diverged grad-accumulated accumulation-undivided scaler-misuse nan-derivative nan-forward "
-          "clip-misplaced", "nan"),
+          "clip-misplaced", "nan", exact=True),
+    Topic(r"vanish", "vanishing-gradient saturated zero-local-derivative zero-factor", "zero partly-zero", exact=True),
     Topic(r"vanish|tiny|(too|so|very|extremely|almost) (small|low)|close to (0|zero)|\bzeros?\b|"
           r"\b0(\.0)?\b|\bdead\b|\bdying\b|saturat",
           "vanishing-gradient zero-local-derivative zero-factor saturated hook-modified dropout-all masked-all clip-too-tight "
@@ -51,10 +54,10 @@ TOPICS = (
     Topic(r"\bnone\b|\bno (\w+ )?(grad|gradient)s?\b|missing|(not|n't|never|without).{0,20}gradients?\b|empty",
           "detach grad-mode-off value-copied-out non-differentiable-op unused-in-loss leaf-replaced parameter-rewrapped "
           "loss-detached loss-unused grad-cleared layers-in-list non-leaf-no-retain never-required-grad frozen no-backward "
-          "zero-factor", "none not-tracked"),
+          "zero-factor", "none not-tracked", exact=True),
     Topic(r"accumulat|grow|doubl|twice|increas|larger|stale", "grad-accumulated accumulation-undivided stale-grad-after-freeze"),
-    Topic(r"error\b|exception|crash|raise|assert|fails?\b|failing|complain", "", "error"),
-    Topic(r"second time|freed|retain_graph", "graph-freed retain-graph-needless"),
+    Topic(r"error\b|exception|crash|raise|assert|fails?\b|failing|complain", "", "error", exact=True),
+    Topic(r"second time|freed|retain_graph", "graph-freed retain-graph-needless", exact=True),
     Topic(r"in-?\s?place|modified|overwrit", "inplace-saved-tensor leaf-inplace weights-reset"),
     Topic(r"\bleaf", "leaf-inplace leaf-replaced non-leaf-no-retain"),
     Topic(r"scalar|implicitly", "non-scalar-backward"),
@@ -95,14 +98,14 @@ TOPICS = (
           "target-equals-input target-constant loss-constant class-ignored data-constant label-dtype broadcast-loss"),
     # Memory.
     Topic(r"memory|\boom\b|\bram\b|\bleak|slower and slower|(get|becom)\w* slower",
-          "graph-kept missing-detach retain-graph-needless"),
+          "graph-kept missing-detach retain-graph-needless", exact=True),
     # Validation, and what the model predicts.
     Topic(r"\bvalid|\bval\b|\btest(s|ing)?\b|\beval|generali[sz]|overfit|inference",
           "train-in-validation eval-not-undone batchnorm-single target-equals-input data-constant "
           f"dropout-all {_LABELS} frozen-decayed"),
     Topic(r"(same|constant|identical|one) (output|predict|answer|class|value|logit|result)|"
           r"always (predict|output|give|say|choos|the)|collaps|only (one|predict)|"
-          r"(output|predict\w*) .{0,25}(same|constant|identical|equal)",
+          r"(outputs?|predict\w*) .{0,25}(same|constant|identical|equal)",
           f"output-constant dropout-all masked-all input-degenerate init-symmetric batchnorm-single saturated {_LABELS} "
           "zero-local-derivative zero-factor loss-constant softmax-before-loss"),
     Topic(r"accura|\bchance\b|random|guess|f1\b|\bauc\b|predict",
@@ -118,13 +121,15 @@ TOPICS = (
     Topic(r"\bti(e|ed|es|eing)\b|\bshar(e|ed|ing)\b|untie", "weights-untied module-repeated"),
     Topic(r"initiali[sz]|\binit\b|symmetr", "init-symmetric vanishing-gradient exploding-gradient saturated"),
     # Training as a whole.
-    Topic(rf"{_NOT}.{{0,30}}(learn|train|converg|improv|work|fit|better)|underfit|(learn|train|converg|improv)\w* .{{0,12}}"
-          r"(slow|bad|poor|noth)|slow.{0,12}(learn|train|converg)|\bwrong\b|\bproblem|\bbugs?\b|going on|"
+    Topic(rf"{_NOT}.{{0,30}}(learn|train|converg|improv|work|fit|better|progress)|underfit|"
+          r"(learn|train|converg|improv)\w* .{0,12}(slow|bad|poor|noth)|"
+          r"slow.{0,12}(learn|train|converg)|\bwrong\b|\bproblem|\bbugs?\b|going on|"
           r"\b(is|are|does|do) .{0,40}(ok|okay|right|correct\w*|work(s|ing)?|fine|train\w*|learn\w*)\b",
           "", "no-update", general=True),
 )
 # A question without any of these words, topic or name of the program is not about training.
-SUBJECT = r"grad|backward|learn|train|loss|why|wrong|differentia|autograd|derivativ|optimi|weight|param|layer|model|network"
+SUBJECT = (r"grad|backward|learn|train|loss|why|wrong|differentia|autograd|derivativ|optimi|weight|param|layer|"
+           r"model|network|progress|epoch|batch|accura|predict|output|result|converg|improv|perform")
 
 
 def topics_of(words: str) -> list[Topic]:
