@@ -87,7 +87,7 @@ class StateDictMethods:
     def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy the values of `state_dict` into this module (or, with `assign`, take its tensors)."""
         if why.watching is not None and not is_internal(sys._getframe(1)):
-            why.watching.loading(self)
+            why.watching.loading(self, state_dict)
             why.tell("state_loaded", self)
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from whygrad.base.frames import is_of_package
@@ -97,6 +97,8 @@ class EventLog:
         self.broadcasts: dict[Any, Broadcast] = {}
         self._shapes_in_losses: dict[Any, Any] = {}
         self.loaded: weakref.WeakSet[Any] = weakref.WeakSet()
+        # What load_state_dict was last given.
+        self.loading_state: dict[str, Any] | None = None
 
     def failed_in(self, what: str, error: Exception) -> None:
         if len(self.failures) < 20:
@@ -209,8 +211,9 @@ class EventLog:
                 ledger.note_step(p._grad is not None)
 
     @guarded
-    def loading(self, module: Any, *args: Any) -> None:
+    def loading(self, module: Any, state: Any = None) -> None:
         self.loaded.add(module)
+        self.loading_state = dict(state) if isinstance(state, Mapping) else None
 
     @guarded
     def copied(self, copy: ValueCopy) -> None:

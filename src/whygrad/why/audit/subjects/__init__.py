@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.aliases import Aliases
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
@@ -24,4 +25,4 @@ from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets, LossInputs,
-    Modes, Layers, Structure, Curvature, Memory)
+    Modes, Layers, Structure, Aliases, Curvature, Memory)

@@ -10,12 +10,12 @@ import numpy as np
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import array_of, sample
 from whygrad.why.causes import at
-from whygrad.why.locations import locate, source_lines
+from whygrad.why.locations import locate, location_of_line, source_lines
 from whygrad.why.record import Site
 
 MIN_ROUNDS = 4
@@ -36,8 +36,19 @@ class InputHistory:
         self.batch = 0
         # The smallest and largest value of all, and of each feature.
         self.low, self.high = float("inf"), float("-inf")
+        # Arguments of forward that no call has used.
+        self.unused: set[str] | None = None
         self.lows: np.ndarray | None = None
         self.highs: np.ndarray | None = None
+
+
+    def note_use(self, call: ModuleCall, used: set[int]) -> None:
+        """Remember which arguments of forward no function was given."""
+        code = getattr(type(call.module).forward, "__code__", None)
+        names = () if code is None else code.co_varnames[1:code.co_argcount]
+        given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+        unused = {name for name, x in given.items() if isinstance(x, Tensor) and id(x) not in used}
+        self.unused = unused if self.unused is None else self.unused & unused
 
 
 class Inputs(Subject):
@@ -52,6 +63,8 @@ class Inputs(Subject):
         self.histories: dict[int, InputHistory] = {}
         # The lines that seed, and the rounds in which they did; loaders that were iterated: line, rounds, number of batches.
         self._seeds: dict[Site, set[int]] = {}
+        # Ids of the tensors that were given to functions since a model was last called.
+        self._used: set[int] = set()
         self._loaders: dict[Site, tuple[set[int], int]] = {}
 
     def seeded(self, site: Site) -> None:
@@ -76,7 +89,7 @@ class Inputs(Subject):
             return
         history = self.histories.setdefault(id(call.module), InputHistory(call.module))
         if len(history.fingerprints) < 64:
-            history.fingerprints.add(sample(t).tobytes())
+            history.fingerprints.add(b"".join(sample(x).tobytes() for x in _tensors(call)))
         history.rounds.add(self.audit.round)
         history.site, history.made = call.site, self.audit.provenance.of(t)
         array = array_of(t)
@@ -88,6 +101,12 @@ class Inputs(Subject):
                 lows, highs = np.minimum(lows, history.lows), np.maximum(highs, history.highs)  # type: ignore[arg-type]
             history.lows, history.highs = lows, highs
 
+        history.note_use(call, self._used)
+        self._used = set()
+
+    def called(self, call: Call) -> None:
+        self._used.update(id(x) for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor))
+
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
 
@@ -95,6 +114,7 @@ class Inputs(Subject):
         for history in self.histories.values():
             if len(history.rounds) < MIN_ROUNDS:
                 continue
+            yield from self._unused(history)
             if history.low == history.high:
                 yield self._degenerate(history)
             elif len(history.fingerprints) == 1:
@@ -111,6 +131,15 @@ class Inputs(Subject):
                        f"{at(lines[0]) if lines else 'outside of what was seen'}.",
                        "look at how the inputs are made: an integer division, a normalisation along the wrong dimension (mean, std), an encoding "
                        "that knows none of the words.", at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
+
+    def _unused(self, history: InputHistory) -> Iterator[Finding]:
+        code = getattr(type(history.module).forward, "__code__", None)
+        for name in sorted(history.unused or ()) if code is not None else ():
+            yield finding("input-informative", "argument-unused", "an input of the model is never used",
+                          f"forward of {type(history.module).__name__} is given `{name}`, but no operation used it in {count_of(len(history.rounds), 'observed step')}: "
+                          "the output does not depend on it (is another argument used in its place?).",
+                          f"use `{name}`, or leave it out.", at=history.site,
+                          causes=(location_of_line(code.co_filename, code.co_firstlineno, code.co_name), history.site), symptom="wrong-value", odd=True)
 
     def _constant_features(self, history: InputHistory, constant: np.ndarray) -> Iterator[Finding]:
         share = float(constant.mean())
@@ -158,6 +187,10 @@ class Inputs(Subject):
         """True if the program says that it overfits one batch on purpose."""
         here = locate(site)
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
+
+
+def _tensors(call: ModuleCall) -> list[Tensor]:
+    return [x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)]
 
 
 def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:

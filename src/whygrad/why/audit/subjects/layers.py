@@ -65,6 +65,9 @@ class Layers(Subject):
         self._dropout: dict[Site, Seen] = {}
         self._masks: dict[Site, Seen] = {}
         self._activations: dict[Site, Seen] = {}
+        # Functions along a dimension, and the number of samples that the outermost module was last given.
+        self._dims: dict[Site, Seen] = {}
+        self._batch = 0
         self._norms: dict[int, Seen] = {}
         self._norm_modules: dict[int, Any] = {}
 
@@ -83,10 +86,19 @@ class Layers(Subject):
             seen = _seen(self._activations, call.site, name)
             seen.note(self.audit.round, share > SATURATED_SHARE and values.size >= 16)
             seen.detail = share, float(np.abs(array_of(call.args[0])).mean())
+        if name in ("softmax", "log_softmax", "normalize"):
+            self._note_dim(call, name)
         if self._lost_at is None:
             given = next((x for x in call.args if isinstance(x, Tensor) and x.requires_grad and x._array.ndim >= 2), None)
             if given is not None and _varies(array_of(given)) and _is_one_row(array_of(call.result), given._array.shape[0]):
                 self._lost_at = name, call.site
+
+    def _note_dim(self, call: Call, name: str) -> None:
+        dim = call.kwargs.get("dim", call.args[-1] if len(call.args) > 1 and isinstance(call.args[-1], int) else None)
+        values = array_of(call.result)
+        if isinstance(dim, int) and values.ndim >= 2:
+            seen = _seen(self._dims, call.site, name)
+            seen.note(self.audit.round, dim % values.ndim == 0 and values.shape[0] == self._batch and self._batch > 1)
 
     def _note_mask(self, call: Call) -> None:
         mask, fill = call.argument(1, "mask"), call.argument(2, "value")
@@ -109,6 +121,9 @@ class Layers(Subject):
         seen.note(self.audit.round, p > 1 - MIN_KEPT)
 
     def module_called(self, call: ModuleCall) -> None:
+        if not call.depth:
+            given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
+            self._batch = given._array.shape[0] if given is not None and given._array.ndim > 1 else 0
         module, output = call.module, call.output
         kind = type(module).__name__
         if "BatchNorm" in kind and module.training:
@@ -166,6 +181,12 @@ class Layers(Subject):
                               f"inputs are too large ({size:.3g} on average), and hardly any gradient passes.",
                               "normalise the inputs, or scale down the weights before it, so that the values stay between -2 and 2.",
                               causes=(seen.site,), symptom="zero")
+        for seen in self._dims.values():
+            if len(seen.rounds) >= MIN_ROUNDS and len(seen.bad_rounds) >= len(seen.rounds) - 1:
+                yield finding("outputs-vary", "wrong-dim", f"{seen.name} runs over the batch",
+                              f"{seen.name} {at(seen.site)} runs along dimension 0, which is the batch: each sample's result depends on the other samples of its "
+                              f"batch, in {count_of(len(seen.rounds), 'observed step')}.",
+                              "use the dimension of the classes, keys or features (dim=-1 or dim=1).", causes=(seen.site,), symptom="wrong-value")
         yield from self._constant_outputs()
         yield from self._batch_norms()
 

@@ -49,6 +49,9 @@ class Moves:
         self.before: np.ndarray | None = None
         # Set back to the value of a round: (round, the earlier round, the line); large writes by others: (round, the line).
         self.set_back: list[tuple[int, int, Site | None]] = []
+        # Steps that were undone for the most part: (round, the line); the values before the last observed step.
+        self.undone: list[tuple[int, Site | None]] = []
+        self.sample_before: np.ndarray | None = None
         self.overwritten: list[tuple[int, Site | None]] = []
         self.frozen_moves = 0
         # True once somebody else has written it: from then on its values are compared in every round.
@@ -77,6 +80,7 @@ class Movement(Subject):
             known.version_before = p._version_counter[0]
             if self.audit.is_observing:
                 known.before = array_of(p).copy()
+                known.sample_before = sample(p)
                 if p._grad is not None:
                     known.gradients.add(self.audit.round, norm(p._grad))
 
@@ -96,6 +100,11 @@ class Movement(Subject):
         counter = known.p._version_counter
         site = self.audit.watch.data_write_site(known.p) or (counter[1] if len(counter) > 1 else None)
         back = next((number for number, value in known.samples if same(value, now)), None)
+        if back is None and after is not None and known.sample_before is not None and now.shape == after.shape == known.sample_before.shape:
+            step, left = float(np.abs(after - known.sample_before).sum()), float(np.abs(now - known.sample_before).sum())
+            if step and left < 0.5 * step:
+                known.undone.append((self.audit.round, site))
+                del known.undone[:-100]
         if back is not None:
             known.set_back.append((self.audit.round, back, site))
         elif after is not None and now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
@@ -145,6 +154,15 @@ class Movement(Subject):
     def _reset(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         back = [m for m in moves if len({number for number, _, _ in m.set_back}) >= 2]
         again = [m for m in moves if len(m.overwritten) >= 2]
+        undone = [m for m in moves if len(m.undone) >= 4]
+        if undone and not back and not again:
+            names = [self.audit.name_of(m.p) for m in undone]
+            site = undone[0].undone[-1][1]
+            yield finding(
+                "not-reset", "weights-reset", "most of every step is undone",
+                f"After {count_of(len(undone[0].undone), 'observed step')}, {count_of(len(names), 'parameter')} ({listed(names)}) were overwritten {at(site)} by values "
+                "that are nearly those from before the step (a slow average copied back?): the optimizer moves them, and somebody moves them back.",
+                "copy in the other direction: from the trained weights into the average.", at=site, causes=(site, record.made_at), parameters=names)
         if not back and not again:
             return
         concerned = back or again

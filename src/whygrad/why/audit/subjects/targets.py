@@ -47,6 +47,7 @@ class TargetHistory:
         self.is_flat = True
         # Calls whose target was the model's input: as a whole, or as one of its columns; what made that input.
         self.equal = 0
+        self.in_window = 0
         self.leaks: dict[int, int] = {}
         self.compared = 0
         self.input_made: Made | None = None
@@ -155,6 +156,9 @@ class Targets(Subject):
         history.input_kind = given.dtype.kind
         is_equal = given.size == values.size and given.dtype == values.dtype and bool((given.reshape(-1) == values.reshape(-1)).all())
         history.equal += is_equal
+        if given.ndim in (2, 3) and given.dtype == values.dtype and values.size * 2 <= given.size and values.shape[0] == given.shape[0]:
+            last = given[:, -1] if given.ndim == 2 or given.shape[1] > given.shape[2] else given[:, :, -1]
+            history.in_window += last.size == values.size and bool((last.reshape(-1) == values.reshape(-1)).all())
         is_table = given.ndim == 2 and values.size == given.shape[0] >= MIN_BATCH and given.dtype.kind == "f" and given.shape[1] <= 512
         if is_table and np.unique(values).size <= MAX_KINDS:  # a number that is a linear function of another is a usual toy
             for column in _determined_by(given, values.reshape(-1).astype(np.float64)):
@@ -205,6 +209,13 @@ class Targets(Subject):
                           f"input: {how}. The model learns to copy its input.",
                           "keep the target apart: clone before changing in place; shift the sequence by one for the next token.",
                           at=history.site, causes=(*before[:3], history.site), symptom="wrong-value")
+            return
+        if history.in_window == history.compared and before and history.made is not None and history.input_made is not None and (
+                history.input_made not in list(history.made.ancestors())):
+            yield finding("targets-apart", "target-equals-input", "the target is the last element of the input",
+                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} was equal to the last element of the model's "
+                          "input window: the value to be predicted is given, and the model only learns to copy it.",
+                          "let the window end one element before the target.", at=history.site, causes=(*before[:4], history.site), symptom="wrong-value")
             return
         columns = [column for column, count in history.leaks.items() if count == history.compared]
         if columns:

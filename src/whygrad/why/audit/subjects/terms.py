@@ -30,6 +30,7 @@ MAX_VISITED = 100_000
 # A term with a smaller factor than this, beside one with a usual factor, is not there.
 NO_INFLUENCE, USUAL = 1e-8, 1e-3
 # Names of values that are meant to be minimised.
+SAMPLING = re.compile(r"sampl|draw|multinomial|bernoulli|random", re.IGNORECASE)
 NAMED_LOSS = re.compile(r"loss|penalt|regul|(^|_)(reg|kl|aux|nll|bce|cost|commit|distill|contrast)", re.IGNORECASE)
 
 
@@ -140,7 +141,9 @@ class Terms(Subject):
         if row_name(node) not in ("add", "sub") or self._site is None:
             return
         for cause in causes:
-            if cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") and any(reference() is not None for reference in cause.behind):
+            is_cut = cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") or (
+                cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
+            if is_cut and any(reference() is not None for reference in cause.behind):
                 _, _, rounds = self._cut.setdefault(cause.site, (cause, self._site, set()))
                 rounds.add(self.audit.round)
             elif cause.kind == "frozen" and cause.site is not None:
