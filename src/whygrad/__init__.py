@@ -1,6 +1,7 @@
 """whygrad: PyTorch's autograd on NumPy, which can always tell you why."""
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from whygrad import kernels as _kernels  # registers with base/acceleration.py, before others bind functions there
 
@@ -23,6 +24,7 @@ from whygrad.base.dtypes import dtype, finfo, iinfo
 from whygrad.base.layouts import layout, memory_format
 from whygrad.compat import legacy, removed
 from whygrad.compat.lazy import attribute as __getattr__
+from whygrad.compat.lazy import names as __dir__
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional import protocol as _protocol
 from whygrad.functional import return_types
@@ -30,6 +32,16 @@ from whygrad.functional.methods import install
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.functional.run import FUNCTIONS
 from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+if TYPE_CHECKING:  # loaded on first access (see compat/lazy.py)
+    from whygrad.why.explain import Explanation as Explanation
+    from whygrad.why.explain import explain as explain
+    from whygrad.why.formulas import formula as formula
+    from whygrad.why.plots import Flow as Flow
+    from whygrad.why.plots import flow as flow
+    from whygrad.why.plots import plot_flow as plot_flow
+    from whygrad.why.svg import Drawing as Drawing
+    from whygrad.why.svg import graph as graph
 
 # While whygrad stands in for torch (see alias.py), torch's version is told instead.
 __version__ = "0.1.0"

@@ -193,6 +193,9 @@ def execute(program: Program) -> None:
             _set_first_path(os.path.abspath(program.target))  # a directory or zip file with a __main__.py
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         else:
+            if program.how == "script" and program.target.endswith(".ipynb"):
+                _run_notebook(os.path.abspath(program.target), module)
+                return
             exec(_code(program, module), vars(module))
     except BaseException as error:
         _report_program_lines_only(error.__traceback__)
@@ -224,6 +227,17 @@ def _code(program: Program, module: ModuleType) -> CodeType:
     return compile(source, path, "exec", dont_inherit=True)
 
 
+def _run_notebook(path: str, module: ModuleType) -> None:
+    from whygrad.why.notebook import Notebook
+
+    try:
+        notebook = Notebook(path)
+    except (OSError, ValueError) as error:
+        _fail(str(error))
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    notebook.run(vars(module))
+
+
 def _fail(message: str) -> NoReturn:
     print(f"whygrad: {message}", file=sys.stderr)
     raise SystemExit(2)
@@ -246,13 +260,13 @@ def _report_program_lines_only(traceback: TracebackType | None) -> None:
     def report_program_lines(kind: type[BaseException], error: BaseException, _: Any) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
-            _keep_program_lines(error)
+            keep_program_lines(error)
         report(kind, error, error.__traceback__)
 
     sys.excepthook = report_program_lines
 
 
-def _keep_program_lines(error: BaseException) -> None:
+def keep_program_lines(error: BaseException) -> None:
     """Remove the package's frames from the tracebacks of an error and of its causes and contexts."""
     chain: list[BaseException | None] = [error]
     seen: set[int] = set()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import os
+import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +209,505 @@ def test_a_change_is_told_once() -> None:
     told, _ = asked("why is y.grad None?", "import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\n"
                                            "print(y.grad)\n")
     assert told.count("becomes") == 1, told
+
+
+# Programs of tests/why/programs: questions as people ask them, and the category of the answer ("" if there is none to give).
+QUESTIONS: dict[str, list[tuple[str, str]]] = {
+    "detach/codebook_tiles": [
+        ("why does encoder.0.weight not change", "detach"),
+        ("why is model.encoder[0].weight.grad None", "detach"),
+        ("the encoder does not learn", "detach"),
+        ("Why does the first layer get no gradient?", "detach"),
+        ("why does the decoder not train", "ok"),
+        ("why is my loss nan", ""),
+    ],
+    "grad-mode-off/two_tower_shop": [
+        ("why is item_emb.weight.grad None?", "grad-mode-off"),
+        ("my item tower is never updated", "grad-mode-off"),
+        ("is the user tower trained?", "ok"),
+    ],
+    "value-copied-out/caption_matching": [
+        ("why does logit_scale stay the same", "value-copied-out"),
+        ("why does the temperature logit_scale never change?", "value-copied-out"),
+    ],
+    "unused-in-loss/parcel_detector": [
+        ("why is box.0.weight.grad None", "unused-in-loss"),
+        ("the box head does not learn anything", "unused-in-loss"),
+    ],
+    "hook-modified/ecg_lstm": [
+        ("why are the gradients of the lstm zero", "hook-modified"),
+        ("why does lstm.weight_hh_l0 not move", "hook-modified"),
+    ],
+    "not-in-optimizer/swap_classifier_layer": [
+        ("why is fc.weight never updated?", "not-in-optimizer"),
+        ("is my optimizer working", "not-in-optimizer"),
+        ("why does the last layer not train", "not-in-optimizer"),
+    ],
+    "zero-local-derivative/rare_event_detector": [
+        ("why is the gradient of fc1.weight zero", "zero-local-derivative"),
+        ("are my relus dead?", "zero-local-derivative"),
+    ],
+    "nan-forward/card_game_policy": [
+        ("why is my loss nan", "nan-forward"),
+        ("loss becomes NaN after the first step, help", "nan-forward"),
+        ("where does the first inf come from?", "nan-forward"),
+        ("why is body.0.weight nan", "nan-forward"),
+    ],
+    "nan-derivative/signature_pairs": [
+        ("why are my gradients nan", "nan-derivative"),
+        ("all weights are nan after one step", "nan-derivative"),
+    ],
+    "diverged/flat_prices": [
+        ("why does my loss explode", "diverged"),
+        ("the loss goes up instead of down", "diverged"),
+        ("why is the loss inf", "diverged"),
+        ("is my learning rate too high?", "diverged"),
+    ],
+    "exploding-gradient/deep_tanh_regressor": [
+        ("why are my gradients exploding", "exploding-gradient"),
+        ("why is the gradient norm so huge?", "exploding-gradient"),
+    ],
+    "vanishing-gradient/tiny_init_cnn": [
+        ("why are the gradients vanishing?", "vanishing-gradient"),
+        ("why do the first conv layers hardly learn", "vanishing-gradient"),
+        ("gradients are tiny", "vanishing-gradient"),
+    ],
+    "loss-detached/road_segmentation": [
+        ("one loss term has no effect", "loss-detached"),
+    ],
+    "loss-unused/inception_aux": [
+        ("why does the aux head not learn", "unused-in-loss"),
+    ],
+    "learning-rate-zero/house_prices": [
+        ("why do my weights not change", "learning-rate-zero"),
+        ("why is the loss stuck", "learning-rate-zero"),
+        ("is the scheduler ok?", "learning-rate-zero"),
+        ("why is the training loss constant", "learning-rate-zero"),
+        ("why does net.0.weight stay at its initial value", "learning-rate-zero"),
+    ],
+    "update-too-small/sine_fit": [
+        ("why does my loss not go down?", "update-too-small"),
+        ("nothing changes during training", "update-too-small"),
+    ],
+    "clip-too-tight/sentiment_gru": [
+        ("why does it learn so slowly", "clip-too-tight"),
+        ("is my gradient clipping right", "clip-too-tight"),
+        ("loss is not decreasing", "clip-too-tight"),
+    ],
+    "weights-reset/ecg_checkpointed_training": [
+        ("why does the model forget everything", "weights-reset"),
+        ("weights jump back every epoch", "weights-reset"),
+        ("why doesn't the model improve?", "weights-reset"),
+    ],
+    "optimizer-recreated/quadrant_conv": [
+        ("is my optimizer working?", "optimizer-recreated"),
+        ("momentum seems to have no effect", "optimizer-recreated"),
+    ],
+    "data-constant/heat_rod_surrogate": [
+        ("why does it not generalize", "data-constant"),
+        ("does my model see all the data?", "data-constant"),
+    ],
+    "input-degenerate/traffic_sign_images": [
+        ("why is accuracy at chance", "input-degenerate"),
+        ("are the inputs ok", "input-degenerate"),
+    ],
+    "target-constant/click_rating_classes": [
+        ("the model always predicts the same class", "target-constant"),
+        ("why is the loss 0?", "target-constant"),
+    ],
+    "target-equals-input/loan_default_table": [
+        ("accuracy is suspiciously perfect", "target-equals-input"),
+        ("why is validation worse than training", "target-equals-input"),
+    ],
+    "class-never-seen/flower_species": [
+        ("why is test accuracy so bad", "class-never-seen"),
+        ("why are some classes never predicted", "class-never-seen"),
+    ],
+    "output-constant/point_cloud_sets": [
+        ("why is the output the same for every input", "output-constant"),
+        ("why do all predictions look identical", "output-constant"),
+    ],
+    "dropout-all/news_bag_of_words": [
+        ("why does the network not learn anything", "dropout-all"),
+        ("is dropout ok?", "dropout-all"),
+    ],
+    "term-without-influence/shapes_vae": [
+        ("why does the kl term have no effect", "term-without-influence"),
+        ("posterior: kl loss ignored?", "term-without-influence"),
+    ],
+    "graph-kept/loss_history_tracker": [
+        ("why does memory grow", "graph-kept"),
+        ("I run out of RAM after some epochs", "graph-kept"),
+        ("every epoch gets slower", "graph-kept"),
+        ("is there a memory leak?", "graph-kept"),
+    ],
+    "train-in-validation/tabular_batchnorm": [
+        ("why is validation worse", "train-in-validation"),
+        ("my val loss is noisy", "train-in-validation"),
+        ("why are the eval results different every time", "train-in-validation"),
+    ],
+    "eval-not-undone/pattern_cnn": [
+        ("why does it overfit", "eval-not-undone"),
+        ("is batchnorm in the right mode", "eval-not-undone"),
+    ],
+    "softmax-before-loss/flower_mlp": [
+        ("why does the loss plateau", "softmax-before-loss"),
+        ("why is learning so slow?", "softmax-before-loss"),
+        ("are my logits right for cross entropy", "softmax-before-loss"),
+    ],
+    "broadcast-loss/house_prices": [
+        ("why is my mse so bad", "broadcast-loss"),
+        ("is there a shape problem", "broadcast-loss"),
+        ("why does my regression predict the mean", "broadcast-loss"),
+    ],
+    "grad-accumulated/sensor_regression": [
+        ("why do my gradients grow", "grad-accumulated"),
+        ("is zero_grad called correctly", "grad-accumulated"),
+        ("why is training unstable", "grad-accumulated"),
+    ],
+    "grad-cleared/spam_lstm": [
+        ("why does my LSTM not learn?", "grad-cleared"),
+        ("optimizer.step() does nothing", "grad-cleared"),
+    ],
+    "step-missing/autoencoder_denoise": [
+        ("why do the weights never change", "step-missing"),
+        ("loss stays constant", "step-missing"),
+        ("why is the model untrained", "step-missing"),
+    ],
+    "init-symmetric/credit_scoring": [
+        ("why are all hidden units the same", "init-symmetric"),
+        ("is my initialisation ok", "init-symmetric"),
+    ],
+    "scheduler-per-batch/leaf_classifier": [
+        ("why does the lr drop to zero", "scheduler-per-batch"),
+        ("learning stops after a few batches", "scheduler-per-batch"),
+    ],
+    "frozen-decayed/pretrained_embeddings": [
+        ("why do my frozen embeddings change", "frozen-decayed"),
+        ("embed.weight changes although it is frozen", "frozen-decayed"),
+    ],
+    "module-repeated/residual_mlp": [
+        ("why do all blocks share the same weights", "module-repeated"),
+    ],
+    "weights-untied/transposed_autoencoder": [
+        ("are the weights tied?", "weights-untied"),
+    ],
+    "scaler-misuse/amp_direct_step": [
+        ("why does mixed precision training blow up", "scaler-misuse"),
+    ],
+    "accumulation-undivided/chunked_cnn": [
+        ("is gradient accumulation correct", "accumulation-undivided"),
+        ("why are my gradients too large", "accumulation-undivided"),
+    ],
+    "second-derivative-zero/smooth_surface": [
+        ("why is my second derivative zero", "second-derivative-zero"),
+        ("why does the curvature penalty do nothing", "second-derivative-zero"),
+    ],
+    "masked-all/attention_pool_text": [
+        ("is my attention mask right", "masked-all"),
+        ("what is the problem here?", "masked-all"),
+    ],
+    "saturated/income_from_census": [
+        ("why is the gradient of the first layer zero", "saturated"),
+        ("is something saturated", "saturated"),
+    ],
+    "clip-misplaced/char_rnn": [
+        ("does gradient clipping work", "clip-misplaced"),
+    ],
+    "wrong-loss-input/pixel_rows_gru": [
+        ("is my loss function right?", "wrong-loss-input"),
+        ("why is the nll loss negative", "wrong-loss-input"),
+    ],
+    "batchnorm-single/online_brightness": [
+        ("why does batch norm break my model", "batchnorm-single"),
+    ],
+    "parameter-rewrapped/standardized_conv": [
+        ("why does c1.weight not get a gradient", "parameter-rewrapped"),
+    ],
+    "non-differentiable-op/moe_router": [
+        ("why does the router not learn", "non-differentiable-op"),
+        ("why is router.weight.grad None", "non-differentiable-op"),
+    ],
+    "detach/date_seq2seq": [
+        ("Why is encoder.weight_ih_l0 not being trained?", "detach"),
+        ("my embeddings src_emb don't update, only the decoder", "detach"),
+        ("grads of the GRU encoder are None, what happened", "detach"),
+    ],
+    "grad-mode-off/frame_finetuning": [
+        ("how come the conv is never fine-tuned", "grad-mode-off"),
+        ("encoder.conv.weight.grad returns None", "grad-mode-off"),
+    ],
+    "hook-modified/finetune_scaled_backbone": [
+        ("backbone gradients are all zeros", "hook-modified"),
+        ("Why is the backbone stuck?", "hook-modified"),
+    ],
+    "nan-derivative/srgb_decoder": [
+        ("loss = nan, why?", "nan-derivative"),
+        ("why do conv1 weights turn into nan", "nan-derivative"),
+    ],
+    "diverged/warmup_transformer": [
+        ("training diverges after a few steps", "diverged"),
+        ("why is my loss increasing", "diverged"),
+    ],
+    "update-too-small/spectra_autoencoder": [
+        ("reconstruction doesn't get any better", "update-too-small"),
+        ("encoder.0.weight looks the same before and after training", "update-too-small"),
+    ],
+    "target-equals-input/denoise_signals": [
+        ("loss goes to zero immediately, too good to be true", "target-equals-input"),
+    ],
+    "class-ignored/road_segmentation": [
+        ("class 0 is never predicted", "class-ignored"),
+        ("why is IoU of background 0", "class-ignored"),
+    ],
+    "dropout-all/engine_fault_lstm": [
+        ("all outputs are identical", "dropout-all"),
+        ("why is accuracy stuck at 50%", "dropout-all"),
+    ],
+    "eval-not-undone/name_generator": [
+        ("is dropout active during training?", "eval-not-undone"),
+        ("train/eval mode issue?", "eval-not-undone"),
+    ],
+    "train-in-validation/vibration_monitor": [
+        ("validation loss differs each time I run it", "train-in-validation"),
+        ("test accuracy much lower than train accuracy", "train-in-validation"),
+    ],
+    "broadcast-loss/gridworld_dqn": [
+        ("Q values don't converge", "broadcast-loss"),
+        ("UserWarning about target size", "broadcast-loss"),
+    ],
+    "grad-accumulated/epoch_level_reset": [
+        ("gradient norm increases every step", "grad-accumulated"),
+        ("do I clear the gradients properly?", "grad-accumulated"),
+    ],
+    "grad-cleared/contrastive_pairs": [
+        ("opt.step() has no effect", "grad-cleared"),
+        ("model parameters identical after training", "grad-cleared"),
+    ],
+    "step-missing/matrix_factorization": [
+        ("RMSE never improves", "step-missing"),
+        ("embeddings keep their initial values", "step-missing"),
+    ],
+    "softmax-before-loss/pos_tagger": [
+        ("loss won't go below 1.5", "softmax-before-loss"),
+        ("should I use softmax here?", "softmax-before-loss"),
+    ],
+    "sigmoid-before-logits/churn_model": [
+        ("bce loss is stuck at 0.69", "sigmoid-before-logits"),
+        ("is BCEWithLogitsLoss used correctly", "sigmoid-before-logits"),
+    ],
+    "scheduler-before-optimizer/epoch_decay_mlp": [
+        ("am I calling scheduler.step() at the right place", "scheduler-before-optimizer"),
+    ],
+    "second-derivative-zero/heat_rod_pinn": [
+        ("u_xx is zero everywhere", "second-derivative-zero"),
+        ("PINN does not learn the pde", "second-derivative-zero"),
+    ],
+    "weights-reset/cartpole_q_learning": [
+        ("agent unlearns everything", "weights-reset"),
+        ("why do the weights go back to old values", "weights-reset"),
+    ],
+    "optimizer-state-lost/movie_factorization": [
+        ("adam state looks empty", "optimizer-state-lost"),
+    ],
+    "clip-too-tight/sorting_transformer": [
+        ("training is extremely slow", "clip-too-tight"),
+        ("is max_norm ok?", "clip-too-tight"),
+    ],
+    "learning-rate-zero/gesture_rnn": [
+        ("what happens to my lr", "learning-rate-zero"),
+        ("no progress after epoch 1", "learning-rate-zero"),
+    ],
+    "init-symmetric/zero_start_mlp": [
+        ("hidden neurons all learn the same thing", "init-symmetric"),
+    ],
+    "zero-factor/rgb_depth_multitask": [
+        ("depth branch has zero gradient", "zero-factor"),
+        ("why does depth.0.weight not learn", "zero-factor"),
+    ],
+}
+
+PLAIN_TENSORS = """import torch
+def main():
+    torch.manual_seed(0)
+    w = torch.zeros(2, requires_grad=True)
+    b = torch.zeros(1, requires_grad=True)
+    x = torch.randn(8, 2)
+    y = x @ torch.tensor([1., 2.]) + 3
+    for _ in range(10):
+        hidden = x @ w
+        pred = hidden.detach() + b
+        loss = ((pred - y) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            b -= 0.1 * b.grad
+            b.grad.zero_()
+main()
+"""
+IN_ORDER = """import torch
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(4, 16), nn.Tanh())
+        self.head = nn.Linear(16, 1)
+        self.backbone = nn.Linear(4, 4)
+        self.backbone.requires_grad_(False)
+    def forward(self, x):
+        return self.head(self.encoder(self.backbone(x)))
+def main():
+    torch.manual_seed(0)
+    net = Net()
+    opt = torch.optim.Adam([p for p in net.parameters() if p.requires_grad], lr=1e-2)
+    for _ in range(30):
+        x = torch.randn(32, 4)
+        opt.zero_grad()
+        loss = nn.functional.mse_loss(net(x), x.sum(1, keepdim=True))
+        loss.backward()
+        opt.step()
+main()
+"""
+CARRIED_STATE = """import torch
+import torch.nn as nn
+def main():
+    cell, h = nn.Linear(3, 3), torch.zeros(1, 3)
+    opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+    for _ in range(5):
+        h = torch.tanh(cell(h))
+        opt.zero_grad()
+        h.sum().backward()
+        opt.step()
+main()
+"""
+ASSERTED = """import torch
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = nn.Linear(3, 4), nn.Linear(4, 1)
+    def forward(self, x):
+        return self.head(torch.tanh(self.encoder(x)).detach())
+def main():
+    net = Net()
+    net(torch.randn(5, 3)).pow(2).mean().backward()
+    for name, p in net.named_parameters():
+        assert p.grad is not None, name
+main()
+"""
+ANOMALY = """import torch
+def main():
+    w = torch.zeros(3, requires_grad=True)
+    with torch.autograd.detect_anomaly():
+        loss = (w ** 2).sum().sqrt()
+        loss.backward()
+main()
+"""
+INLINE: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
+    "plain tensors in main()": (PLAIN_TENSORS, [
+        ("why is w.grad None", "detach", "hidden.detach()"),
+        ("why does w not change", "detach", "line 10"),
+        ("does w learn?", "detach", "line 10"),
+        ("why is hidden.grad None?", "non-leaf-no-retain", "hidden.retain_grad()"),
+        ("why is b.grad None", "ok", "It is not None here"),
+        ("does b change", "ok", "`b` does change"),
+    ]),
+    "in order": (IN_ORDER, [
+        ("why is my loss nan", "", "always finite"),
+        ("why does it not learn", "", "4 got gradients, 4 changed"),
+        ("why does memory grow", "", "checks"),
+        ("is my optimizer working?", "", "30 steps"),
+        ("what is wrong here", "", "30 times, first"),
+        ("why is foo.weight.grad None", "", "Nothing in this program fits"),
+        ("hello", "", "Nothing in this program fits"),
+        ("why does head.weight not change", "ok", "`head.weight` does change: "),
+        ("why does self.encoder not update?", "ok", "do change"),
+        ("why is net.head.bias.grad None", "ok", "It is not None here"),
+        ("why is backbone.weight.grad None", "frozen", "line 9"),
+        ("why does the backbone not train", "frozen", "line 9"),
+    ]),
+    "a carried state": (CARRIED_STATE, [
+        ("why does backward() fail", "graph-freed", "h.detach()"),
+        ("do I need retain_graph=True?", "graph-freed", "no remedy for a carried state"),
+        ("why does it crash", "graph-freed", "line 7"),
+        ("why do my weights not change", "graph-freed", "line 7"),
+    ]),
+    "a failing assertion": (ASSERTED, [
+        ("why does my assertion fail", "detach", "line 8"),
+        ("why is encoder.weight.grad None", "detach", "line 8"),
+        ("why does it crash?", "detach", "line 8"),
+        ("the assert p.grad is not None fails", "detach", "line 8"),
+    ]),
+    "anomaly mode": (ANOMALY, [
+        ("why does anomaly detection complain", "nan-derivative", "sqrt"),
+        ("Function 'PowBackward0' returned nan values in its 0th output", "nan-derivative", "the derivative of sqrt at 0"),
+        ("why nan?", "nan-derivative", "sqrt(x + eps)"),
+    ]),
+}
+
+
+class AskingServer:
+    """A process that answers questions about programs (asking_server.py)."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "asking_server.py")], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+
+    def ask(self, program: Path, questions: list[str]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(program), questions]) + "\n")
+        self.process.stdin.flush()
+        told: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return told
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[AskingServer]:
+    serving = AskingServer()
+    yield serving
+    assert serving.process.stdin is not None
+    assert serving.process.stdout is not None
+    serving.process.stdin.close()
+    serving.process.wait()
+    serving.process.stdout.close()
+
+
+def category_in(text: str) -> str:
+    found = re.search(r"\[([a-z][a-z-]+)\]", text)
+    return "" if found is None else found[1]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_questions_about_training(name: str, server: AskingServer) -> None:
+    program = Path(__file__).parent / "programs" / f"{name}.py"
+    # The first line of a program has the categories that an answer may have.
+    alike = {category.strip() for category in program.read_text().splitlines()[0].removeprefix("#").partition("|")[0].split(",")}
+    told = server.ask(program, [question for question, _ in QUESTIONS[name]])
+    assert told["failures"] == []
+    for (question, category), reply in zip(QUESTIONS[name], told["replies"], strict=True):
+        shown = f"{question}: {reply['text']}"
+        assert reply["found"] is bool(category), shown
+        if not category:
+            assert "What was looked at" in reply["text"], shown
+            continue
+        given = category_in(reply["text"])
+        assert given in (alike | {category} if category in alike else {category}), shown
+        if category != "ok":
+            # The answer is one of those that `whygrad run` gives, with its lines.
+            lines = {int(line) for line in re.findall(r"(?:\.py:|line )(\d+)", reply["text"])}
+            assert any(answer["category"] == given and {answer["line"], *answer["causes"]} <= lines
+                       for answer in told["run"]), shown
+
+
+@pytest.mark.parametrize("name", INLINE)
+def test_questions_about_a_program(name: str, server: AskingServer, tmp_path: Path) -> None:
+    program, cases = INLINE[name]
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    told = server.ask(path, [question for question, _, _ in cases])
+    assert told["failures"] == []
+    for (question, category, words), reply in zip(cases, told["replies"], strict=True):
+        shown = f"{question}: {reply['text']}"
+        assert reply["found"] is bool(category), shown
+        assert category_in(reply["text"]) == category, shown
+        assert words in reply["text"], shown

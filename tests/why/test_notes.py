@@ -201,6 +201,18 @@ x = torch.ones(2, requires_grad=True)
 y = x // 2  # HERE
 y.sum().backward()
 """),
+    "anomaly mode: a derivative": ("nan-derivative", """
+w = torch.zeros(3, requires_grad=True)
+with torch.autograd.detect_anomaly():
+    loss = (w ** 2).sum().sqrt()  # HERE
+    loss.backward()
+"""),
+    "anomaly mode: a forward": ("nan-forward", """
+w = torch.zeros(3, requires_grad=True)
+with torch.autograd.detect_anomaly():
+    entropy = w * torch.log(w)  # HERE
+    entropy.sum().backward()
+"""),
     "a gradient of another size by hand": ("gradient-shape-mismatch", """
 x = torch.ones(2, requires_grad=True)
 x.grad = torch.ones(3)  # HERE

@@ -374,6 +374,49 @@ def test_puzzle(name: str, tmp_path: Path) -> None:
     assert category in done.stderr
 
 
+FAILING = {
+    "an assertion in a function": """
+def main():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    hidden = model[0](torch.randn(4, 2)).detach()  #CAUSE
+    model[2](torch.tanh(hidden)).sum().backward()
+    for name, p in model.named_parameters():
+        assert p.grad is not None, name  #READ
+main()
+""",
+    "an assertion over all parameters": """
+def check(model):
+    assert all(p.grad is not None for p in model.parameters()), "no gradient"  #READ
+model = nn.Linear(2, 1)
+loss = model(torch.ones(1, 2)).detach().requires_grad_().sum()  #CAUSE
+loss.backward()
+check(model)
+""",
+    "a test that raises": """
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(a.detach() * b).sum().backward()  #CAUSE
+if a.grad is None:  #READ
+    raise ValueError("a has no gradient")
+""",
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failing_assertion_is_a_question(name: str, tmp_path: Path) -> None:
+    answers, done, lines = run(tmp_path, FAILING[name])
+    assert done.returncode == 1
+    [read] = lines_marked(lines, "#READ")
+    assert [(a["category"], a["line"]) for a in answers] == [("detach", read)], done.stderr
+    assert {c["line"] for c in answers[0]["causes"]} & set(lines_marked(lines, "#CAUSE"))
+
+
+def test_an_assertion_that_holds_is_none(tmp_path: Path) -> None:
+    program = FAILING["an assertion over all parameters"].replace("all(", "not all(")
+    answers, done, _ = run(tmp_path, program)
+    assert done.returncode == 0, done.stderr
+    assert [a["category"] for a in answers] in ([], ["loss-requires-grad-patch"])
+
+
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_in_order(name: str, tmp_path: Path) -> None:
     answers, done, _ = run(tmp_path, IN_ORDER[name])

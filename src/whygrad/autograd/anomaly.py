@@ -21,6 +21,8 @@ class _Evaluating(threading.local):
     """The node whose gradient this thread is computing: the parent of nodes made meanwhile."""
 
     node: Node | None = None
+    # The node whose gradient was the first to be infinite in this backward.
+    infinite: Node | None = None
 
 
 _evaluating = _Evaluating()
@@ -96,15 +98,23 @@ def run_node(node: Node, g: Any, edges: tuple[Any, ...], create_graph: bool) -> 
     finally:
         _evaluating.node = outer
     if _check_nan and node.visible:
+        if _is_finite(g):
+            _evaluating.infinite = None if all(map(_is_finite, grads)) else node
         for i, gradient in enumerate(grads):
             if gradient is not None and _has_nan(gradient):
                 _show_traces(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+                error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+                raise errors.noted(error, "anomaly", node, _evaluating.infinite or node)
     return grads
 
 
 def _has_nan(gradient: Any) -> bool:
     return bool(np.isnan(gradient._array if isinstance(gradient, Tensor) else gradient).any())
+
+
+def _is_finite(gradient: Any) -> bool:
+    values = [x._array if isinstance(x, Tensor) else x for x in (gradient if isinstance(gradient, tuple) else (gradient,))]
+    return all(bool(np.isfinite(x).all()) for x in values if x is not None)
 
 
 def _show_traces(node: Node) -> None:

@@ -34,6 +34,7 @@ _NAMES = {
     **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("formula",), "why.formulas"),
+    **dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "why.cells"),
     **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
     **dict.fromkeys(("empty_cache", "memory_stats"), "kernels"),
@@ -65,6 +66,11 @@ _MODULES = frozenset({
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+
+
+def names() -> list[str]:
+    """The package's `__dir__`, for completion: what is loaded, and what would be on first access."""
+    return sorted({*vars(sys.modules["whygrad"]), *_NAMES, *_MODULES, *_OUR_MODULES})
 
 
 def attribute(name: str) -> Any:

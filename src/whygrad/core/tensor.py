@@ -22,6 +22,8 @@ from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.ops.table import Row
+    from whygrad.why.answers import Explanation
+    from whygrad.why.record import Causes
 
 
 # Classes of views whose numbers are computed from their memory when they are read, and what rows with such a result do to its
@@ -116,7 +118,7 @@ class Tensor:
     _view: View | None
     _meta: Meta | None
     # Why there is no history (a tuple of causes).
-    _cause: why.Causes
+    _cause: Causes
 
     # Properties: see functional/tensor_properties.py.
     _numbers: np.ndarray
@@ -154,6 +156,9 @@ class Tensor:
     @property
     def retains_grad(self) -> bool:
         return self._meta is not None and self._meta.retains_grad
+
+    if TYPE_CHECKING:
+        def why(self, *, loss: Tensor | None = None) -> Explanation: ...
 
 
 Tensor._memory = Tensor._array

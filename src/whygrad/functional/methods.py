@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whygrad.base.on_demand import on_demand
 from whygrad.core.tensor import Tensor
 from whygrad.functional.operators import OPERATORS
 from whygrad.functional.run import METHODS, register
 
+if TYPE_CHECKING:
+    from whygrad.why.answers import Explanation
 
-def why(self: Tensor, *, loss: Tensor | None = None) -> Any:
+
+def why(self: Tensor, *, loss: Tensor | None = None) -> Explanation:
     """Explain this tensor's gradient: why it is there or not, which line is the cause, and what to do."""
     return on_demand.explain(self, loss=loss)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.core.modes import process_state
-from whygrad.why.locations import SourceLocation, locate, shortened
+from whygrad.why.locations import SourceLocation, locate, location_of_line, shortened
 
 
 @dataclass
@@ -25,14 +25,15 @@ class Edit:
     def changes(self) -> list[tuple[str, str]]:
         """The changes in order of lines, for display: ("line 7 becomes", the new text)."""
         ordered = sorted([self, *self.also], key=lambda edit: edit.line)
-        return [(f"line {edit.line} becomes" if edit.new else f"line {edit.line} goes", edit.new) for edit in ordered]
+        return [(f"{location_of_line(edit.file, edit.line).place} {'becomes' if edit.new else 'goes'}", edit.new)
+                for edit in ordered]
 
     def to_dict(self) -> dict[str, Any]:
         own = {"file": self.file, "line": self.line, "new": self.new}
         return {**own, "also": [edit.to_dict() for edit in self.also]} if self.also else own
 
 
-@dataclass
+@dataclass(repr=False)
 class Explanation:
     """What was observed, why, where, and how to fix it."""
 
@@ -86,6 +87,11 @@ class Explanation:
         if self.fix:
             lines.append(f"Fix: {self.fix}")
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         head, *rest = str(self).split("\n")

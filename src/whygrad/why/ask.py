@@ -14,6 +14,10 @@ from typing import Any
 from whygrad.cli import warn_misplaced_options
 from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Answer, Explanation
+from whygrad.why.asking.mentions import known_parameters, mentioned
+from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, subject_of
+from whygrad.why.asking.survey import has_moved, in_order, survey, told_otherwise
+from whygrad.why.asking.topics import SUBJECT, topics_of
 from whygrad.why.edits.bindings import binding_before
 from whygrad.why.edits.source_tree import SourceTree, source_of, start
 from whygrad.why.explain import explain
@@ -23,32 +27,18 @@ from whygrad.why.trial import own_options, run
 
 USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
 
-# Patterns in a question -> the outcome of a read, or the categories of answers, they refer to.
+# Patterns in a question -> the outcome of a read that they refer to.
 OUTCOMES = {
     r"\bnone\b|missing|no (grad|gradient)\b|empty": "none", r"\bzero|\b0\b": "zero", r"\bnan\b|\binf": "nan",
     r"\bfalse\b|not tracked|not require": "false", r"\btrue\b": "true",
     r"error|raise|crash|fail|exception|refuse|can't|cannot": "error", r"not none|has a value|retain|keep|still": "value",
 }
-TOPICS = {
-    r"accumulat|grow|doubl|twice|increas|larger|too (big|large)|stale": {"grad-accumulated", "stale-grad-after-freeze"},
-    r"second time|freed|retain_graph": {"graph-freed"},
-    r"in-?\s?place|modified|overwrit": {"inplace-saved-tensor", "leaf-inplace"},
-    r"leaf": {"leaf-inplace", "leaf-replaced", "non-leaf-no-retain"},
-    r"scalar|implicitly": {"non-scalar-backward"},
-    r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"},
-    r"broadcast": {"broadcast-loss"},
-    r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {
-        "not-in-optimizer", "grad-cleared", "detach", "step-missing", "no-backward", "grad-accumulated"},
-    r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
-    r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"},
-    r"frozen|freeze": {"frozen", "stale-grad-after-freeze"},
-}
-# A question without any of these words and without an expression of the program is not about gradients.
-SUBJECT = r"grad|backward|learn|train|loss|why|wrong|differentia|autograd|derivativ|optimi"
 GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
 KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
 GRAD_OUTPUT = r"grad_output\w*"
 MIN_SCORE = 4.0
+# What is wrong with one of several losses does not keep a parameter that moves from moving.
+OF_ONE_LOSS = {"loss-unused", "loss-detached", "term-without-influence"}
 
 
 def main(arguments: list[str]) -> int:
@@ -82,61 +72,124 @@ def main(arguments: list[str]) -> int:
 
 
 def reply(watch: QuestionWatch, error: str, line: int) -> dict[str, Any]:
-    found = _found(watch, error, line)
+    parameters = known_parameters(watch)
+    words = watch.question.replace("`", "").lower()
+    subject = subject_of(words, mentioned(words, expressions(watch.question), parameters))
+    found = _found(watch, subject, error, line)
     if found is not None:
         return {"found": True, "text": found}
-    reads = list(dict.fromkeys(f"  line {e.answer.location.line}: {e.answer.location.expression}" for e in watch.events))
-    text = "Nothing in this program fits the question."
-    if error:
-        text += f" It ended in line {line} with {error}."
+    lines = ["Nothing in this program fits the question." + (f" It ended{_in(line)} with {error}." if error else "")]
+    looked = survey(watch, parameters)
+    if looked:
+        lines += ["What was looked at:", *[f"  {text}" for text in looked]]
+    reads = list(dict.fromkeys(f"  {e.answer.location.place}: {e.answer.location.expression}" for e in watch.events))
     if reads:
-        text += " What it looked at:\n" + "\n".join(reads[:20])
-    return {"found": False, "text": text}
+        lines += ["What the program read:", *reads[:20]]
+    if watch.answers:
+        lines += ["What was found, but does not fit:", *told_otherwise(watch.answers)]
+    return {"found": False, "text": "\n".join(lines)}
 
 
-def _found(watch: QuestionWatch, error: str, line: int) -> str | None:
-    words = watch.question.replace("`", "").lower()
+def _found(watch: QuestionWatch, subject: Subject, error: str, line: int) -> str | None:
+    words = subject.words
     for pattern, answer in ((GRADIENT_ARGUMENT, _about_gradient_argument), (KEPT_WITHOUT_REQUIRING, _about_kept_gradient)):
         text = answer(watch) if re.search(pattern, words) else None
         if text is not None:
             return text
+    findings = fitting(watch.answers, subject)
+    told = next((answer for answer in findings if concerns(answer, subject.parameters)), None)
+    asked = expressions(watch.question)
     event = _best(watch, words)
-    own = _asked_tensor(watch) if event is None or not _is_about(event, watch.question) else None
-    if own is not None or event is not None:
-        return _answer_text(own or event, words)  # type: ignore[arg-type]
-    never_reached = _never_reached(watch, error, line)
+    if event is not None and not _is_about(event, watch.question):
+        event = None
+    if event is None and asked:
+        event = _asked_tensor(watch)
+    if told is not None and (event is None or not _is_reported(watch, event)):
+        return _with_others(str(told), findings, [told])  # what `whygrad run` says of it goes first
+    if event is not None and (asked or _is_reported(watch, event) or not findings):
+        return _with_others(_answer_text(event, words), findings, [event.answer])
+    if subject.parameters:
+        return _about_parameters(watch, subject, findings)
+    never_reached = _never_reached(watch, error, line) if not findings or asked else None
     if never_reached is not None:
         return never_reached
     if re.search(GRAD_OUTPUT, words) and watch.backward_calls:
         return _about_grad_output(watch.backward_calls[-1])
-    # A name that the program does not define means that the question is about another program.
-    known = all(re.split(r"\W", asked)[0] in watch.namespace() for asked in expressions(watch.question))
-    return _best_reported(watch, words) if known else None
+    # A name that the program does not have means that the question is about another program.
+    if not all(_is_known(watch, expression) for expression in asked):
+        return None
+    if findings:
+        return _with_others(str(findings[0]), findings, findings[:1])
+    for expression in asked:
+        text = _about_intermediate(watch, expression)
+        if text is not None:
+            return text
+    return _last_read(watch, words) if subject.is_general or not subject.topics else None
 
 
-def _best_reported(watch: QuestionWatch, words: str) -> str | None:
-    """For a question without an expression: the reported answer that fits best, or else the last gradient read."""
-    events = _events(watch)
-    puzzling = [e for e in events if any(e.answer.explanation is a.explanation for a in watch.answers)]
-    candidates = [e for e in puzzling or [e for e in events if e.what == "grad"] if _may_fit(e, words)]
-    best = max(enumerate(candidates), key=lambda entry: (score(entry[1], watch.question, words), entry[0]), default=None)
-    return _answer_text(best[1], words) if best is not None else None
+def _with_others(text: str, findings: list[Answer], told: list[Answer]) -> str:
+    """An answer, and one line for each other finding that fits the question."""
+    others = [answer for answer in findings if not any(answer.explanation is known.explanation for known in told)]
+    return "\n".join([text, "Also found:", *told_otherwise(others)]) if others else text
 
 
-def _may_fit(event: Event, words: str) -> bool:
-    """False if the question names another outcome, or is not about gradients."""
-    topics = [categories for pattern, categories in TOPICS.items() if re.search(pattern, words)]
-    if any(event.answer.explanation.category in categories for categories in topics):
-        return True
+def _is_reported(watch: QuestionWatch, event: Event) -> bool:
+    return any(event.answer.explanation is answer.explanation for answer in watch.answers)
+
+
+def _about_parameters(watch: QuestionWatch, subject: Subject, findings: list[Answer]) -> str:
+    """The answer about parameters that no read and no finding is about in particular."""
+    first = subject.parameters[0]
+    moved = all(has_moved(watch, k.p) for k in subject.parameters)
+    only_general = all(topic.general for topic in subject.topics)
+    by_all = [answer for answer in findings if not answer.explanation.parameters and (only_general or is_direct(answer, subject))
+              and not (moved and answer.explanation.category in OF_ONE_LOSS)]
+    if by_all:
+        return _with_others(str(by_all[0]), findings, by_all[:1])
+    explanation = None if moved and not re.search(r"\bnone\b|grad\b", subject.words) else explain(first.p)
+    if explanation is not None and explanation.category != "ok":
+        asked = f"{first.name}.grad" if "grad" in subject.words else first.name
+        return _with_others(_answer_text(_event_of(watch, asked, first.p, explanation), subject.words), findings, [])
+    return _with_others("\n".join([f"Nothing is wrong with {'it' if len(subject.parameters) == 1 else 'them'}. [ok]",
+                                   in_order(watch, subject.parameters)]), findings, [])
+
+
+def _is_known(watch: QuestionWatch, expression: str) -> bool:
+    """True if the program has the first name of an expression, as a variable or in its text."""
+    name = re.split(r"\W", expression)[0]
+    if name in ("loss", "model", "net", "opt", "optim", "optimizer", "scheduler", "self", "torch"):
+        return True  # what everybody calls them
+    source = source_of(watch.script)
+    return name in watch.scope() or (source is not None and any(
+        (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, (ast.arg, ast.alias)) and name in ast.unparse(node))
+        for node in source.walk()))
+
+
+def _about_intermediate(watch: QuestionWatch, expression: str) -> str | None:
+    """The answer from the text alone, for the gradient of a variable that a function computes and that is gone."""
+    source = source_of(watch.script)
+    name = expression.removesuffix(".grad")
+    if source is None or name == expression:
+        return None
+    bound = [node for node in source.walk() if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets)
+             and isinstance(node.value, (ast.BinOp, ast.Call))]
+    if not bound:
+        return None
+    made = SourceLocation(watch.script, bound[-1].lineno, bound[-1].lineno, 0, 0, "", source.text(bound[-1].value))
+    explanation = Explanation(
+        "this is an intermediate result, and the program does not read its gradient", "non-leaf-no-retain",
+        f"`{name}` is the result of `{made.expression}` (line {made.line}), not a leaf. Gradients pass through it, but only "
+        "leaves keep theirs.", f"call {name}.retain_grad() before backward().", [made])
+    return str(Answer(made, explanation))
+
+
+def _last_read(watch: QuestionWatch, words: str) -> str | None:
+    """For a question without a finding: the last gradient that was read and has the outcome in question."""
     outcomes = [outcome for pattern, outcome in OUTCOMES.items() if re.search(pattern, words)]
-    return event.outcome in outcomes if outcomes else bool(topics) or re.search(SUBJECT, words) is not None
-
-
-def _events(watch: QuestionWatch) -> list[Event]:
-    """The recorded events, and answers that belong to no read."""
-    known = [event.answer.explanation for event in watch.events]
-    return [*watch.events, *[Event("program", answer, answer.explanation.symptom) for answer in watch.answers
-                             if not any(answer.explanation is explanation for explanation in known)]]
+    about = re.search(SUBJECT, words) is not None
+    reads = [e for e in watch.events if e.what == "grad" and (e.outcome in outcomes if outcomes else about)]
+    best = max(enumerate(reads), key=lambda entry: (score(entry[1], watch.question, words), entry[0]), default=None)
+    return _answer_text(best[1], words) if best is not None else None
 
 
 def _is_about(event: Event, question: str) -> bool:
@@ -163,7 +216,7 @@ def _normalized(text: str) -> str:
 
 
 def _best(watch: QuestionWatch, words: str) -> Event | None:
-    scored = [(score(e, watch.question, words), n, e) for n, e in enumerate(_events(watch))]
+    scored = [(score(e, watch.question, words), n, e) for n, e in enumerate(watch.events)]
     best = max(scored, default=None, key=lambda entry: entry[:2])
     return best[2] if best is not None and best[0] >= MIN_SCORE else None
 
@@ -178,12 +231,12 @@ def score(event: Event, question: str, words: str) -> float:
     if event.what == "error":
         common = difflib.SequenceMatcher(None, words, explanation.headline.lower(), autojunk=False)
         points += 8 if common.find_longest_match().size >= 18 else 0
-    elif event.what != "program" and not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
+    elif not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
         points -= 2
     mentioned = re.findall(r"[A-Za-z_]\w*", words)
     points += 2.5 * sum(1 for name in {mine.partition(".")[0].lower() for mine in own} if name and name in mentioned)
     points += sum(2 for pattern, outcome in OUTCOMES.items() if outcome == event.outcome and re.search(pattern, words))
-    points += sum(3 for pattern, categories in TOPICS.items() if explanation.category in categories and re.search(pattern, words))
+    points += 3 * any(topic.rank(explanation.category, "") for topic in topics_of(words) if not topic.general)
     if re.search(rf"\bline {where.line}\b", words):
         points += 6
     return points + (0.5 if explanation.category != "ok" else 0)
@@ -246,7 +299,7 @@ def _about_kept_gradient(watch: QuestionWatch) -> str | None:
     if reads:
         last = reads[-1]
         explanation = last.answer.explanation
-        return (f"It retains nothing here: `{last.answer.location.expression}` in line {last.answer.location.line} is None. "
+        return (f"It retains nothing here: `{last.answer.location.expression}` in {last.answer.location.place} is None. "
                 f"[{explanation.category}]\n{explanation.text} A tensor that does not require grad never collects a gradient by "
                 "taking part in tracked operations; it can only keep one from before it was frozen, or one that was assigned by "
                 "hand.")
@@ -254,7 +307,7 @@ def _about_kept_gradient(watch: QuestionWatch) -> str | None:
 
 
 def _about_grad_output(last: BackwardCall) -> str:
-    at = f" in line {last.location.line}, `{last.location.expression}`," if last.location is not None else ""
+    at = f" in {last.location.place}, `{last.location.expression}`," if last.location is not None else ""
     if last.create_graph:
         text = ("was recorded (create_graph=True): the gradients it hands from operation to operation require grad wherever they "
                 "depend on tensors that do. After a plain sum they do not: there the gradient is a constant.")
@@ -269,23 +322,27 @@ def _about_grad_output(last: BackwardCall) -> str:
     return str(Answer(last.location, explanation)) if last.location is not None else str(explanation)
 
 
+def _in(line: int) -> str:
+    return f" in line {line}" if line else ""
+
+
 def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
     """The answer if the program raised before it reached the expression in question."""
     if not error:
         return None
     source = source_of(watch.script)
-    raised = [e for e in watch.events if e.what == "error" and e.answer.location.line == line]
-    lines = [f"The program ends in line {line} with {error}."]
+    raised = [answer for answer in watch.answers if answer.location.line == line or answer.explanation.symptom == "error"]
+    lines = [f"The program ends{_in(line)} with {error}."]
     for asked in expressions(watch.question):
         read = _read_in(source, asked) if source is not None else None
         if source is not None and read is not None:
-            lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends in line {line} with {error}."
+            lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends{_in(line)} with {error}."
             lines += _from_text(source, read)
             break
     if re.search(GRAD_OUTPUT, watch.question):
         lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
                      "requires_grad=False, unless the pass is recorded with create_graph=True. [no-create-graph]")
-    lines.insert(1, str(raised[-1].answer) if raised else "That is not a question of gradients.")
+    lines.insert(1, str(raised[-1]) if raised else "That is not a question of gradients.")
     return "\n".join(lines)
 
 
@@ -311,15 +368,17 @@ def _from_text(source: SourceTree, read: ast.Attribute) -> list[str]:
 
 
 def _asked_tensor(watch: QuestionWatch) -> Event | None:
-    """The answer for a tensor that the program never read but that exists at the end of the run."""
+    """The answer for a tensor in a variable that the program never read."""
     for asked in expressions(watch.question):
         node = ast.parse(asked, mode="eval").body
         for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
-            value = named_value(subject, watch.namespace())
+            value = named_value(subject, watch.scope())
             if isinstance(value, Tensor):
-                explanation = explain(value)
-                where = explanation.causes[0] if explanation.causes else SourceLocation(watch.script, 0, 0, 0, 0, "", "")
-                outcome = "none" if value._grad is None else "value"
-                location = SourceLocation(where.file, where.line, where.line, 0, 0, "", asked)
-                return Event("grad", Answer(location, explanation), outcome)
+                return _event_of(watch, asked, value, explain(value))
     return None
+
+
+def _event_of(watch: QuestionWatch, asked: str, value: Tensor, explanation: Explanation) -> Event:
+    where = explanation.causes[0] if explanation.causes else SourceLocation(watch.script, 0, 0, 0, 0, "", "")
+    location = SourceLocation(where.file, where.line, where.line, 0, 0, "", asked)
+    return Event("grad", Answer(location, explanation), "none" if value._grad is None else "value")

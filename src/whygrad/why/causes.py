@@ -23,7 +23,7 @@ def at(site: Site | None) -> str:
     found = locate(site)
     if found is None:
         return "somewhere"
-    return f"in line {found.line} by {found.quoted()}" if found.expression else f"in line {found.line}"
+    return f"in {found.place} by {found.quoted()}" if found.expression else f"in {found.place}"
 
 
 def describe_cause(cause: Cause, subject: str = "It was") -> CauseText | None:

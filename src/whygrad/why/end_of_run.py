@@ -11,7 +11,7 @@ from whygrad.core.node import Node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
-from whygrad.why.program_text import called_name, statements
+from whygrad.why.program_text import called_name, statement_of, statements
 from whygrad.why.rules.altered import broadcast_explanation
 from whygrad.why.rules.cut_off import patched
 from whygrad.why.rules.optimizing import mention_uncalled_method
@@ -90,6 +90,19 @@ def _has_raised(statement: ast.stmt, file: str) -> bool:
     ended = isinstance(error, AttributeError) and error.name == "backward"
     tries = [s for s in statements(file) if isinstance(s, ast.Try)]
     return ended or any(statement in ast.walk(inner) for s in tries for inner in s.body)
+
+
+def has_raised_at(read: SourceLocation) -> bool:
+    """True if the program ended with an exception in the statement of a read: `assert p.grad is not None`."""
+    error = sys.exc_info()[1]
+    statement = statement_of(read)
+    traceback = error.__traceback__ if isinstance(error, Exception) else None
+    while traceback is not None and statement is not None:
+        if (traceback.tb_frame.f_code.co_filename == read.file
+                and statement.lineno <= traceback.tb_lineno <= (statement.end_lineno or statement.lineno)):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 _CHECKS = {"grad-accumulated": never_cleared, "broadcast-loss": _broadcast,

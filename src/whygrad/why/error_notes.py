@@ -9,8 +9,11 @@ from typing import Any
 
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, row_node
+from whygrad.ops.poles import POLES
 from whygrad.why import record
+from whygrad.why.gradient_flow import op_phrase, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate
+from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf, recompute_output
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
@@ -26,7 +29,7 @@ def at(site: Site | None) -> str:
     found = locate(site)
     if found is None:
         return "at an unknown place"
-    return f"at {found.file}:{found.line}" + (f" by {found.quoted()}" if found.expression else "")
+    return f"at {found.where}" + (f" by {found.quoted()}" if found.expression else "")
 
 
 def _made(t: Any) -> Site | None:
@@ -76,7 +79,7 @@ def _carried_over(site: Site | None) -> str:
 
 def graph_freed(node: Any, backward: Any) -> Note:
     by = f" They were freed by the backward {at(backward.site)}." if backward is not None else ""
-    same = backward is not None and backward.site == record.site()
+    same = backward is not None and record.is_same(backward.site, record.site())
     carried = (" It is the same line: something from an earlier turn of the loop (a state that is carried over, or a part "
                "computed once before the loop) is still in this graph." if same else "")
     detach = _carried_over(node.site) or "h = h.detach()"
@@ -189,7 +192,7 @@ def deepcopy_non_leaf(t: Any) -> Note:
 def custom_returns(node: Any, what: str) -> Note:
     name = type(node).__name__.removesuffix("Backward")
     where = return_places(node)
-    returned = f" (it returns in line {where[0].line}, `{where[0].expression}`)" if where else ""
+    returned = f" (it returns in {where[0].place}, `{where[0].expression}`)" if where else ""
     return "custom-backward", (
         f"why: {name}.backward, of {name} applied {at(node.site)}, {what}{returned}. Fix: backward has to return one gradient "
         f"for each argument of {name}.forward after ctx, in the same order and shape, and None for those that need none."), (
@@ -255,3 +258,21 @@ def complex_root(t: Any) -> Note:
     return "non-scalar-backward", (
         f"why: the tensor, computed {at(made)}, is not real: there is no obvious gradient to start from. Fix: reduce it to one "
         "real number (.abs(), .real), or pass gradient=."), (made,)
+
+
+def anomaly(node: Any, first: Any) -> Note:
+    """Anomaly mode found a nan. `first` is the node at which gradients stopped being finite, `node` or one before it."""
+    origin = forward_origin(first) or forward_origin(node)
+    if origin is None and is_nonfinite(value := recompute_output(first)):
+        origin = NonfiniteOrigin(first.site, row_name(first), nan_or_inf(value), "")
+    if origin is not None:
+        name, site, category = origin.name, origin.site, "nan-forward"
+        given = f" (given {origin.argument})" if origin.argument else ""
+        what = f"`{name}` gave {origin.result}{given} in the forward already, {at(site)}" if name else (
+            f"the tensor made {at(site)} contained {origin.result} before anything was computed")
+    else:
+        name, site, category = row_name(first), first.site, "nan-derivative"
+        what = f"the derivative of {op_phrase(first)}, applied {at(site)}, is not finite"
+    reason, fix = POLES.get(name, ("at these values it is undefined or overflows", "keep its inputs where it is defined"))
+    carried = "" if first is node else f" It became nan in {type(node).__name__}, of {at(node.site)[3:]}."
+    return category, f"why: {what}: {reason}.{carried} Fix: {fix}.", (site, first.site, node.site)

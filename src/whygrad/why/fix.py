@@ -75,6 +75,8 @@ def main(arguments: list[str]) -> int:
         if rest[0] in NO_FILE:
             parsing.error(f"{rest[0]}: changes are made to a file; give the name of a script")
         parsing.error(f"there is no file {rest[0]}")
+    if rest[0].endswith(".ipynb"):
+        parsing.error(f"{rest[0]}: changes are made to scripts, not to notebooks; `whygrad run` shows them for each cell")
     warn_misplaced_options(parsing, rest[0], rest[1:])
     progress = Progress()
     search = FixSearch(rest[0], rest[1:], options.timeout, progress)

@@ -11,6 +11,7 @@ import tokenize
 from dataclasses import dataclass
 from types import CodeType
 
+from whygrad.why.cells import cell_name
 from whygrad.why.record import Site
 
 # Source text by file name, as it was when the program started (script, `-c` or standard input): a program may change or
@@ -52,10 +53,18 @@ class SourceLocation:
     expression: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}"
-        if self.function not in ("<module>", ""):
-            where += f" in {self.function}"
-        return where
+        return self.where if self.function in ("<module>", "") else f"{self.where} in {self.function}"
+
+    @property
+    def where(self) -> str:
+        """File and line; of a notebook, "cell 3, line 1"."""
+        cell = cell_name(self.file)
+        return f"{cell}, line {self.line}" if cell else f"{self.file}:{self.line}"
+
+    @property
+    def place(self) -> str:
+        """The line in a sentence whose heading names the file."""
+        return self.where if cell_name(self.file) else f"line {self.line}"
 
     def quoted(self) -> str:
         return f"`{shortened(self.expression)}`" if self.expression else "this line"

@@ -39,7 +39,7 @@ class ParameterRow:
         """Category and cause of the explanation."""
         if self.state in (FLOWS, NOT_YET) or self.explanation.category == "ok":
             return ""
-        where = "".join(f" line {cause.line}" + (f": {cause.expression}" if cause.expression else "")
+        where = "".join(f" {cause.place}" + (f": {cause.expression}" if cause.expression else "")
                         for cause in self.explanation.causes[:1])
         return f"[{self.explanation.category}]{where}"
 
@@ -87,6 +87,9 @@ class ParameterTable:
         return "\n".join([self.summary(), *text] if self.rows else [self.summary()])
 
     __repr__ = __str__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in HEAD)

@@ -216,7 +216,7 @@ def still_tracked(q: Question) -> list[Verdict]:
     if node in q.watch.roots and _has_later_root(q, node):
         kept = _append_location(q.read)
         if kept is not None:
-            return [_keeps_history(q, [kept], f"It was kept in line {kept.line}, `{kept.expression}`, after it was "
+            return [_keeps_history(q, [kept], f"It was kept in {kept.place}, `{kept.expression}`, after it was "
                                               "differentiated")]
     return []
 

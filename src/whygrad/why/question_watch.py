@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from whygrad.why.watch import Watch
 
 # Bounds memory: a loop may read gradients for hours.
 MAX_EVENTS = 2000
+# Frames of functions around a backward() whose variables are looked at.
+MAX_FRAMES = 12
 
 
 @dataclass
@@ -66,11 +69,31 @@ class QuestionWatch(Watch):
         self.events: list[Event] = []
         self.backward_calls: list[BackwardCall] = []
         self._seen: set[Any] = set()
+        # Local variables of functions that call backward(): modules, and tensors that the question names.
+        self._locals: dict[str, Any] = {}
 
     def begin(self, backward: Any, *more: Any) -> None:
         super().begin(backward, *more)
+        frame: FrameType | None = user_frame(1)
+        assert frame is not None
         if len(self.backward_calls) < MAX_EVENTS:
-            self.backward_calls.append(_backward_call(backward, user_frame(1)))
+            self.backward_calls.append(_backward_call(backward, frame))
+        named = set(re.findall(r"[A-Za-z_]\w*", self.question))
+        for _ in range(MAX_FRAMES):
+            if frame is None or frame.f_locals is frame.f_globals:
+                break
+            is_new = len(self.backward_calls) <= MAX_FRAMES
+            if is_new or named & set(frame.f_code.co_varnames):
+                self._locals.update((name, value) for name, value in frame.f_locals.items()
+                                    if isinstance(value, Module) or (name in named and isinstance(value, Tensor)))
+            frame = frame.f_back
+
+    def scope(self) -> dict[str, Any]:
+        """Variables of the program: globals, and what is known of locals."""
+        return {**self._locals, **self.namespace()}
+
+    def modules_in_variables(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in self.scope().items() if isinstance(value, Module) and not name.startswith("_")]
 
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
         before = len(self.answers)

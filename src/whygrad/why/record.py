@@ -36,6 +36,11 @@ def site(depth: int = 1) -> Site:
     return frame.f_code, frame.f_lasti
 
 
+def is_same(a: Site, b: Site) -> bool:
+    """True for the same line of the same code. Code objects of two equal cells of a notebook are equal, and yet not the same."""
+    return a[0] is b[0] and a[1] == b[1]
+
+
 def callers(limit: int = 2) -> tuple[Site, ...]:
     """Where the user's function was called from, and so on outwards."""
     found: list[Site] = []

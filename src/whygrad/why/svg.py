@@ -133,7 +133,7 @@ def item_texts(item: Item) -> tuple[str, str]:
         return item.label or "a leaf", f"leaf {tuple(item.shape or ())}"
     where = locate(item.site)
     if item.kind == "cut":
-        return item.label, f"line {where.line}" if where is not None else ""
+        return item.label, where.place if where is not None else ""
     return item.label, clipped(where.expression) if where is not None else ""
 
 

@@ -68,6 +68,8 @@ class Watch(EventLog):
         self._looks: dict[Any, int] = {}
         self._fine_reads: dict[Any, int] = {}
         self._provisional: list[tuple[Any, int, list[Verdict]]] = []
+        # The last read whose outcome the program tests itself: if the test then ends the program, it is answered.
+        self.tested: tuple[Any, int, list[Verdict]] | None = None
         # Problems of optimizers, one for each location and category.
         self._optimizer_problems: dict[Any, tuple[Any, Explanation, int]] = {}
         self._clips: dict[Any, EarlyClip] = {}
@@ -136,6 +138,8 @@ class Watch(EventLog):
 
     @guarded
     def _conclude(self) -> None:
+        if self.tested is not None and end_of_run.has_raised_at(self.tested[0]):
+            self._provisional.append(self.tested)
         for where, moment, found in self._provisional:
             explanation = first_confirmed(found)
             if explanation is not None and explanation.category != "ok":
@@ -161,9 +165,9 @@ class Watch(EventLog):
 
     def _reported(self, explanation: Explanation) -> Answer | None:
         """The answer that has the same cause already."""
-        first = explanation.causes[0].line if explanation.causes else None
+        first = explanation.causes[0].where if explanation.causes else None
         return next((known for known in self.answers if known.explanation.category == explanation.category
-                     and first in [cause.line for cause in known.explanation.causes]), None)
+                     and first in [cause.where for cause in known.explanation.causes]), None)
 
     def was_read(self) -> bool:
         """True if the program has read a gradient."""
@@ -226,7 +230,9 @@ class Watch(EventLog):
             ledger.note_read()
         if not found:
             self._fine_reads[site] = self._fine_reads.get(site, 0) + 1
-        elif not needs_no_answer(question, found[0]):
+        elif needs_no_answer(question, found[0]):
+            self.tested = question.read, self._moment(), found
+        else:
             self._answer(question, found)
 
     @guarded
@@ -348,9 +354,9 @@ class Watch(EventLog):
         known = self._by_line.get(line)
         if known is not None:
             # The line has this answer already; another tensor may add a cause.
-            lines = {cause.line for cause in known.explanation.causes}
+            lines = {cause.where for cause in known.explanation.causes}
             if len(known.explanation.causes) < MAX_CAUSES:
-                known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
+                known.explanation.causes += [cause for cause in explanation.causes if cause.where not in lines]
             _merge(known.explanation, explanation)
             return False
         answer = self._by_line[line] = Answer(where, explanation, moment)

@@ -109,7 +109,7 @@ def broadcast_explanation(found: Any) -> Explanation:
     sizes = zip([1] * (length - len(a)) + a, [1] * (length - len(b)) + b, strict=True)
     result = [max(m, n) for m, n in sizes]
     where = locate(found.node.site)
-    expression = "" if where is None else f"In line {where.line}, {where.quoted()}, "
+    expression = "" if where is None else f"In {where.place}, {where.quoted()}, "
     return Explanation(
         "this gradient comes from a loss of broadcast shapes", "broadcast-loss",
         f"{expression}the shapes {a} and {b} were broadcast against each other to {result}: every prediction is compared (or "

@@ -90,7 +90,7 @@ def rebound_explanation(made: SourceLocation, subject: str, headline: str = "", 
     fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
            f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
     if isinstance(statement, ast.AugAssign) or _names_subject(subject, dotted_names(value)):
-        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_first_line(statement)}`, "
+        text = (f"The name `{subject}` no longer refers to the original leaf: {made.place}, `{_first_line(statement)}`, "
                 "assigned it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is "
                 "another object now, and this one is not a leaf.")
         if "grad" in ast.unparse(value):
@@ -102,7 +102,7 @@ def rebound_explanation(made: SourceLocation, subject: str, headline: str = "", 
         return None
     return Explanation(
         headline, "leaf-replaced",
-        f"The leaf was made in line {made.line} by `{ast.unparse(creation)}`, but the name `{subject}` never referred to it: "
+        f"The leaf was made in {made.place} by `{ast.unparse(creation)}`, but the name `{subject}` never referred to it: "
         f"`{made.expression}` is an operation on that leaf, and `{subject}` was assigned the result of it, a new tensor which is "
         "not a leaf. Only leaves keep .grad, and nothing else refers to this one.",
         "apply the operation first and ask for the gradient last: create the tensor in its final form (dtype, device, scale, "
