@@ -17,10 +17,6 @@ from whygrad.base.frames import is_internal
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
 
-# Options of `whygrad run` whose value may be the next argument.
-WITH_VALUE = ("--json", "--html", "--only")
-
-
 class Program(NamedTuple):
     """The program to run: how = "script", "-m", "-c" or "-" (standard input)."""
 
@@ -35,8 +31,9 @@ def main(arguments: list[str] | None = None) -> int | None:
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
     parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
-    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; fix: show "
-                        "changes of its source that mend what is wrong; ask: answer a question about it")
+    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; audit: run some "
+                        "steps of it and print a check-list of its training; fix: show changes of its source that mend what is "
+                        "wrong; ask: answer a question about it")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
 
@@ -57,7 +54,8 @@ def run_parser() -> argparse.ArgumentParser:
                                      epilog="Options stand before the script: what stands behind it is given to the "
                                      "program, as with python. Exit code and standard output are those of the program; with "
                                      "--strict, a "
-                                     "program that ends well exits with 3 if there is something to explain. The traceback "
+                                     "program that ends well exits with 3 if there is something to explain. SIGTERM and Ctrl-C "
+                                     "end the program as usual, after the answers. The traceback "
                                      "of an error has the program's lines only; with WHYGRAD_TRACEBACK=full in the "
                                      "environment it has all.")
     parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE")
@@ -67,14 +65,36 @@ def run_parser() -> argparse.ArgumentParser:
                         "matches it as a shell pattern")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
     parser.add_argument("--quiet", action="store_true", help="print no answers")
-    parser.add_argument("--strict", action="store_true", help="exit with 3 if anything is found wrong")
+    parser.add_argument("--strict", action="store_true", help="exit with 3 if anything is found wrong (what is only odd does not "
+                        "count)")
+    parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
+                        help="end the program after N steps of optimizers; its `finally` blocks run")
     return parser
 
 
-def split(arguments: list[str]) -> tuple[list[str], Program | None]:
+def number_of_steps(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
+def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[argparse.Namespace, Program]:
+    """The options of a command, and the program with its arguments."""
+    own, program = split(parser, arguments)
+    options = parser.parse_args(own)
+    if program is None:
+        parser.error("which program? Give a script, -m module, -c code or - (standard input)")
+    if program.how == "script":
+        warn_misplaced_options(parser, program.target, program.arguments)
+    return options, program
+
+
+def split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], Program | None]:
     """Split the arguments into whygrad's options and the program with its arguments."""
+    with_value = {name for action in parser._actions if action.nargs != 0 for name in action.option_strings}
     for i, argument in enumerate(arguments):
-        if i and arguments[i - 1] in WITH_VALUE:
+        if i and arguments[i - 1] in with_value:
             continue  # the value of the option before it
         if argument in ("-m", "-c"):
             target = arguments[i + 1:i + 2]
@@ -100,36 +120,43 @@ def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, argumen
 
 def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
-    own, program = split(arguments)
     parser = run_parser()
-    options = parser.parse_args(own)
-    if program is None:
-        parser.error("which program? Give a script, -m module, -c code or - (standard input)")
-    if program.how == "script":
-        warn_misplaced_options(parser, program.target, program.arguments)
+    options, program = parsed(parser, arguments)
     from whygrad import alias
-    from whygrad.why.session import Session, unwritable
+    from whygrad.why.session import Session, refuse_unwritable
+    from whygrad.why.step_limit import EndOfSteps
 
     alias.install()
-    for option, file in (("--json", options.json), ("--html", options.html)):
-        if file == "-":
-            parser.error(f"{option}: give the name of a file; standard output belongs to the program")
-        if file is not None and unwritable(file):
-            parser.error(f"{option}: {unwritable(file)}")
-    session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet)
+    refuse_unwritable(parser, {"--json": options.json, "--html": options.html})
+    session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet,
+                      steps=options.steps)
     try:
         execute(program)
+        session.wait_for_threads()
+    except EndOfSteps:
+        pass
     except Exception as error:
         # The traceback comes first, as Python prints it; then the answers.
         sys.excepthook(type(error), error, error.__traceback__)
         session.finish()
-        return 1
-    except BaseException:
+        if not session.was_cut_short:
+            return 1
+    except BaseException as error:
         session.finish()
-        raise
-    session.wait_for_threads()
+        if isinstance(error, KeyboardInterrupt) or not session.was_cut_short:
+            raise
     found = session.finish()
-    return 3 if options.strict and found else None
+    status = 3 if options.strict and found else None
+    if session.was_cut_short:
+        session.end_threads(status or 0)
+    return status
+
+
+def audit(arguments: list[str]) -> int:
+    """`whygrad audit`."""
+    from whygrad.why import audit_command
+
+    return audit_command.main(arguments)
 
 
 def fix(arguments: list[str]) -> int:
@@ -146,7 +173,7 @@ def ask(arguments: list[str]) -> int:
     return ask.main(arguments)
 
 
-COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "fix": fix, "ask": ask}
+COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "audit": audit, "fix": fix, "ask": ask}
 
 
 def execute(program: Program) -> None:

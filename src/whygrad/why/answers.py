@@ -56,6 +56,8 @@ class Explanation:
     # Names of the parameters that it concerns; and whether it is unusual rather than wrong (findings of the audit).
     parameters: list[str] = field(default_factory=list)
     odd: bool = False
+    # The line of the audit's check-list that it belongs to; "" if a rule found it.
+    check: str = ""
 
     @property
     def edit(self) -> Edit | None:

@@ -12,15 +12,22 @@ from contextlib import suppress
 from typing import Any
 
 from whygrad.why.answers import Answer
+from whygrad.why.audit.check_list import Check
 from whygrad.why.locations import SourceLocation
 from whygrad.why.source_html import characters
 
+# Above answers that are unusual rather than wrong.
+ODD_HEADING = "Odd, but perhaps meant:"
+# How each status of a check is shown: mark and style.
+MARKS = {"passed": ("✓", "green"), "found": ("✗", "bold red"), "odd": ("!", "yellow"), "not seen": ("-", "dim"),
+         "ignored": ("·", "dim")}
 # Answers printed in full in a terminal; one line each for the others.
 MAX_IN_FULL = 20
 # Characters in a line of text, for readability.
 MAX_WIDTH = 100
-# Errors of streams that the program closed or replaced; they must not change how it ends.
-STREAM_ERRORS = (AttributeError, OSError, ValueError)
+# Errors of streams that the program closed or replaced, or that a signal interrupted while they were written; they must not
+# change how the program ends.
+STREAM_ERRORS = (AttributeError, OSError, ValueError, RuntimeError)
 
 
 def print_answer(answer: Answer) -> None:
@@ -39,6 +46,43 @@ def print_answers(answers: Sequence[Answer]) -> None:
         _print_answers(answers)
 
 
+def print_check_list(title: str, checks: Sequence[Check]) -> None:
+    """Print the check-list of an audit, grouped by subject."""
+    with suppress(*STREAM_ERRORS):
+        console = make_console()
+        _print_heading(console, title)
+        subject = ""
+        for check in checks:
+            if check.subject != subject:
+                subject = check.subject
+                _print_heading(console, subject, "bold cyan")
+            _print_check(console, check)
+
+
+def _print_check(console: Any, check: Check) -> None:
+    told = ", ".join(check.categories) or (f"follows from {check.follows_from}" if check.follows_from else "")
+    if console is None:
+        print(f"  {check.status:<8}  {check.title}{f' [{told}]' if told else ''}", file=sys.stderr)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    mark, style = MARKS[check.status]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=12, no_wrap=True)
+    grid.add_column()
+    title = Text(check.title, style="dim" if check.status == "not seen" else "")
+    if told:
+        title.append(f"  [{told}]", style="yellow")
+    grid.add_row(Text(f"  {mark} {check.status}", style=style), title)
+    console.print(grid)
+
+
+def print_line(text: str) -> None:
+    with suppress(*STREAM_ERRORS):
+        print(text, file=sys.stderr, flush=True)
+
+
 def print_failures(failures: Sequence[str]) -> None:
     """Print errors of the watch itself."""
     with suppress(*STREAM_ERRORS):
@@ -47,14 +91,18 @@ def print_failures(failures: Sequence[str]) -> None:
 
 
 def _print_answers(answers: Sequence[Answer]) -> None:
+    """What is wrong, then what is odd under a heading of its own; numbered throughout."""
     console = make_console()
-    if console is None:
-        for number, answer in enumerate(answers, 1):
+    odd = [answer for answer in answers if answer.explanation.odd]
+    ordered = [answer for answer in answers if not answer.explanation.odd] + odd
+    for number, answer in enumerate(ordered[:MAX_IN_FULL] if console is not None else ordered, 1):
+        if odd and answer is odd[0]:
+            _print_heading(console, ODD_HEADING)
+        if console is None:
             print(f"\nwhygrad [{number} of {len(answers)}] {answer}", file=sys.stderr)
-        return
-    for number, answer in enumerate(answers[:MAX_IN_FULL], 1):
-        _print_in_full(console, answer, f"whygrad {number} of {len(answers)}")
-    rest = answers[MAX_IN_FULL:]
+        else:
+            _print_in_full(console, answer, f"whygrad {number} of {len(answers)}")
+    rest = ordered[MAX_IN_FULL:] if console is not None else []
     if rest:
         from rich.text import Text
 
@@ -62,7 +110,17 @@ def _print_answers(answers: Sequence[Answer]) -> None:
         for answer in rest:
             where = f"  {os.path.basename(answer.location.file)}:{answer.location.line}  "
             console.print(Text.assemble((_printable(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),
+                                        ("(odd)  " if answer.explanation.odd else "", "dim"),
                                         _printable(answer.location.expression)), no_wrap=True, overflow="ellipsis")
+
+
+def _print_heading(console: Any, text: str, style: str = "bold") -> None:
+    if console is None:
+        print(f"\n{text}", file=sys.stderr)
+        return
+    from rich.text import Text
+
+    console.print(Text(f"\n{_printable(text)}", style=style))
 
 
 def make_console() -> Any:

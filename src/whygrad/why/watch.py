@@ -18,6 +18,7 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
+from whygrad.why.audit import rounds
 from whygrad.why.audit.audit import Audit
 from whygrad.why.audit.observation import Clip
 from whygrad.why.event_log import EventLog, guarded
@@ -48,9 +49,9 @@ TRUSTED_AFTER = 50
 
 
 class Watch(EventLog):
-    """`on_answer` is called with each answer when it is found."""
+    """`on_answer` is called with each answer when it is found; `is_observed` chooses the rounds that the audit observes."""
 
-    def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
+    def __init__(self, on_answer: Callable[[Answer], None] | None = None, is_observed: rounds.Schedule = rounds.sampled) -> None:
         super().__init__()
         self.answers: list[Answer] = []
         self._on_answer = on_answer
@@ -69,7 +70,7 @@ class Watch(EventLog):
         self.scaled: tuple[int, Any] | None = None
         # Tensors that an answer is about.
         self.explained = WeakTensorSet()
-        self.audit = Audit(self, self._guarded_call)
+        self.audit = Audit(self, self._guarded_call, is_observed)
 
     @guarded
     def _guarded_call(self, function: Callable[..., None], *facts: Any) -> None:
@@ -132,24 +133,31 @@ class Watch(EventLog):
         for optimizer in self.optimizers():
             self.leaving(optimizer)
         for where, explanation, moment in self._optimizer_problems.values():
-            if not self._is_reported(explanation):
+            if self._reported(explanation) is None:
                 self._add_answer(where, explanation, moment)
         for clip in self._clips.values():
             explanation = clip.explanation()
             if explanation is not None:
                 self._add_answer(clip.where, explanation, clip.moment)
         for where, explanation in end_of_run.unread_problems(self):
-            if not self._is_reported(explanation):
+            if self._reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
         for found in self.audit.findings():
-            if not self._is_reported(found.explanation):
+            known = self._reported(found.explanation)
+            if known is None:
                 self._add_answer(found.where, found.explanation, self._moment())
+            else:
+                _merge(known.explanation, found.explanation)
 
-    def _is_reported(self, explanation: Explanation) -> bool:
-        """True if the same cause is in an answer already."""
+    def _reported(self, explanation: Explanation) -> Answer | None:
+        """The answer that has the same cause already."""
         first = explanation.causes[0].line if explanation.causes else None
-        return any(known.explanation.category == explanation.category
-                   and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
+        return next((known for known in self.answers if known.explanation.category == explanation.category
+                     and first in [cause.line for cause in known.explanation.causes]), None)
+
+    def was_read(self) -> bool:
+        """True if the program has read a gradient."""
+        return bool(self._fine_reads or self._looks)
 
     def reported_categories(self) -> set[str]:
         return {answer.explanation.category for answer in self.answers}
@@ -309,12 +317,20 @@ class Watch(EventLog):
             lines = {cause.line for cause in known.explanation.causes}
             if len(known.explanation.causes) < MAX_CAUSES:
                 known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
+            _merge(known.explanation, explanation)
             return False
         answer = self._by_line[line] = Answer(where, explanation, moment)
         self.answers.append(answer)
         if self._on_answer is not None:
             self._on_answer(answer)
         return True
+
+
+def _merge(known: Explanation, other: Explanation) -> None:
+    """Two explanations become one answer: it concerns the parameters of both."""
+    known.parameters += [name for name in other.parameters if name not in known.parameters]
+    known.check = known.check or other.check
+    known.odd = known.odd and other.odd
 
 
 def _program_location() -> Any:

@@ -70,8 +70,9 @@ S = TypeVar("S", bound=Subject)
 class Audit:
     """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
 
-    def __init__(self, watch: Any, guard: Callable[..., None]) -> None:
+    def __init__(self, watch: Any, guard: Callable[..., None], is_observed: rounds.Schedule = rounds.sampled) -> None:
         self.watch = watch
+        self._is_observed = is_observed
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
         self.is_observing = False
@@ -88,6 +89,9 @@ class Audit:
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
         self._listeners: dict[str, list[Callable[..., None]]] = {}
+        # Checks whose findings follow from another one: the category of that. Subjects that raised an error when they were asked.
+        self.implied: dict[str, str] = {}
+        self.undecided: list[Subject] = []
         # True while a subject looks at something: what it does itself is no event.
         self._is_busy = False
 
@@ -163,7 +167,7 @@ class Audit:
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
         self.round += 1
-        observe = rounds.is_observed(self.round)
+        observe = self._is_observed(self.round)
         if observe != self.is_observing:
             self._observe(observe)
 
@@ -187,17 +191,35 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        hidden = {category for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
+        # Categories that follow from another one, by which they are told.
+        hidden = {category: known for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
         causes = [found for found in together.values() if not found.explanation.odd]
-        overruled = {category for found in causes for category in found.hides or ()}
+        overruled = {category: found.explanation.category for found in causes for category in found.hides or ()}
         for found in causes:
-            if found.explanation.category not in overruled:
-                hidden |= CONSEQUENCES.get(found.explanation.category, set()) if found.hides is None else found.hides
+            category = found.explanation.category
+            if category not in overruled:
+                follows = CONSEQUENCES.get(category, set()) if found.hides is None else found.hides
+                hidden |= dict.fromkeys(follows, category)
+        hidden |= overruled
         for found in together.values():
-            if found.explanation.category not in hidden | overruled:
+            if found.explanation.category not in hidden:
+                found.explanation.check = found.check
                 yield found
+            else:
+                self.implied[found.check] = hidden[found.explanation.category]
+
+    def was_seen(self, subject: Subject, check: str) -> bool:
+        """True if the run had what this check looks at, and its subject could tell."""
+        seen: list[bool] = []
+        self._guard(lambda: seen.append(subject.was_seen(check)))
+        return subject not in self.undecided and any(seen)
+
+    def parameters(self) -> list[Any]:
+        """The parameters that the known optimizers hold."""
+        return list({id(p): p for record in self.optimizers.values() for p in record.parameters}.values())
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
-        self._guard(lambda: found.extend(subject.findings()))
+        self.undecided.append(subject)
+        self._guard(lambda: (found.extend(subject.findings()), self.undecided.remove(subject)))
         return found

@@ -1,0 +1,90 @@
+"""`whygrad audit script.py`: runs a program for some steps, and prints a check-list of its training."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+
+from whygrad import alias, cli
+from whygrad.why.audit import baseline
+from whygrad.why.audit_session import AuditSession
+from whygrad.why.session import refuse_unwritable
+from whygrad.why.step_limit import EndOfSteps
+
+USAGE = "whygrad audit [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
+DEFAULT_STEPS = 100
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="whygrad audit", usage=USAGE,
+        description="Run a PyTorch program on whygrad for some steps of its optimizers, watch every one of them, and print on "
+        "standard error a check-list of what keeps it from learning, with the findings in full. The program is ended after the "
+        "last step: its `finally` blocks run.",
+        epilog="Options stand before the script: what stands behind it is given to the program. Exit code: 0 if nothing is "
+        "found, 3 if something is (what is only odd counts with --strict), 1 if the program raised an error or exited with "
+        "another code than 0, 2 for wrong usage. SIGTERM and Ctrl-C end the program as usual, after the check-list of what was "
+        "seen.")
+    made.add_argument("--steps", type=cli.number_of_steps, default=DEFAULT_STEPS, metavar="N",
+                      help=f"end the program after N steps of optimizers (default {DEFAULT_STEPS}; 0: run it to its end)")
+    made.add_argument("--strict", action="store_true", help="count what is odd as a finding")
+    made.add_argument("--ignore", action="append", default=[], metavar="CATEGORY[,CATEGORY]",
+                      help="do not report findings of these categories (shell patterns)")
+    made.add_argument("--baseline", metavar="FILE", help="do not report findings that are listed in FILE")
+    made.add_argument("--write-baseline", metavar="FILE", help="list the findings in FILE, and exit with 0 if there are any")
+    made.add_argument("--json", metavar="FILE", help="also write the check-list and the findings to FILE")
+    made.add_argument("--html", metavar="FILE", help="also write a report for a browser")
+    made.add_argument("--quiet", action="store_true", help="print nothing")
+    return made
+
+
+def main(arguments: list[str]) -> int:
+    parsing = parser()
+    options, program = cli.parsed(parsing, arguments)
+    refuse_unwritable(parsing, {"--json": options.json, "--html": options.html, "--write-baseline": options.write_baseline})
+    known: Counter[baseline.Key] = Counter()
+    if options.baseline is not None:
+        try:
+            known = baseline.read(options.baseline)
+        except (OSError, baseline.BadBaseline) as error:
+            parsing.error(f"--baseline: {error}")
+    alias.install()
+    session = AuditSession(
+        program=_name(program), steps=options.steps, ignore=[name for given in options.ignore for name in given.split(",")],
+        known=known, baseline_file=options.baseline or "", new_baseline=options.write_baseline,
+        json_file=options.json, html_file=options.html, quiet=options.quiet)
+    has_failed = False
+    try:
+        cli.execute(program)
+        session.wait_for_threads()
+    except EndOfSteps:
+        pass
+    except SystemExit as ended:
+        has_failed = ended.code not in (None, 0) and not session.was_cut_short
+        if not isinstance(ended.code, (int, type(None))):
+            print(ended.code, file=sys.stderr)
+        session.finish()
+    except KeyboardInterrupt as error:
+        # The traceback tells where it was; Python then ends the process as it does.
+        sys.excepthook(type(error), error, error.__traceback__)
+        session.finish()
+        sys.excepthook = lambda *_: None
+        raise
+    except BaseException as error:
+        # A program may answer its end by an error of its own: it was not asked to go on.
+        has_failed = not session.was_cut_short
+        sys.excepthook(type(error), error, error.__traceback__)
+        session.finish()
+    session.finish()
+    wrong = session.found + (session.odd if options.strict else 0)
+    status = 1 if has_failed else 3 if wrong and options.write_baseline is None else 0
+    session.end_threads(status)
+    return status
+
+
+def _name(program: cli.Program) -> str:
+    if program.how == "script":
+        return os.path.basename(program.target)
+    return {"-m": f"-m {program.target}", "-c": "-c ...", "-": "standard input"}[program.how]
