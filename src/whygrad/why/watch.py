@@ -172,6 +172,9 @@ class Watch(EventLog):
         ledger = ledger_of(t)
         return ledger is not None and ledger.read_count >= ledger.deposit_count > 0
 
+    def reads_gradients(self) -> bool:
+        return any((ledger := ledger_of(leaf)) is not None and ledger.read_count for leaf in self.reached)
+
     # Events from the program.
 
     @guarded

@@ -39,7 +39,8 @@ CONSEQUENCES: dict[str, set[str]] = {
     "batchnorm-single": {"output-constant"},
     "wrong-loss-input": {"diverged"},
     "scaler-misuse": {"diverged", "clip-too-tight", "exploding-gradient", "update-too-small", "accumulation-undivided"},
-    "clip-misplaced": {"scaler-misuse", "clip-too-tight"},
+    "clip-misplaced": {"scaler-misuse", "clip-too-tight", "diverged"},
+    "no-backward": {"loss-unused", "loss-constant", "unused-in-loss", "step-missing"},
     "learning-rate-zero": {"update-too-small", "schedule-wrong"},
     "scheduler-per-batch": {"update-too-small", "learning-rate-zero"},
     "loss-scaled-twice": {"update-too-small"},
@@ -59,7 +60,7 @@ CONSEQUENCES: dict[str, set[str]] = {
     "grad-accumulated": {"accumulation-undivided", "diverged"},
     "broadcast-loss": {"output-constant"},
     "missing-detach": {"graph-kept"},
-    "step-missing": {"scheduler-before-optimizer", "grad-cleared"},
+    "step-missing": {"scheduler-before-optimizer", "grad-cleared", "loss-constant"},
     "update-too-small": {"loss-constant"},
 }
 
@@ -181,6 +182,8 @@ class Audit:
 
     def findings(self) -> Iterator[Finding]:
         """One finding for each cause: what several parameters share is told once."""
+        if self.watch.answers and not any(record.steps for record in self.optimizers.values()):
+            return  # no training: what the program asks is answered
         together: dict[Any, Finding] = {}
         for subject in self.subjects:
             for found in self._collect(subject):

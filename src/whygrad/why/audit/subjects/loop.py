@@ -54,6 +54,8 @@ class Loop(Subject):
         return bool(self._passes) and any(record.steps for record in self.audit.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
+        if self.audit.watch.reads_gradients():
+            return  # the program may use them itself
         for site, passes in self._passes.items():
             applied = passes.count - passes.wasted
             if passes.wasted < MIN_TIMES or applied < MIN_TIMES or passes.wasted < 0.3 * passes.count:

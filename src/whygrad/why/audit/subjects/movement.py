@@ -20,6 +20,8 @@ from whygrad.why.record import Site
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
 NOTHING = 1e-5
 MIN_STEPS = 5
+# Values beside which float32 rounds usual updates away.
+LARGE = 1e3
 # Values remembered of each parameter, to recognize that it is set back.
 MAX_SAMPLES = 16
 # A write by somebody else that changes the weights by more than this share is a reset.
@@ -169,7 +171,8 @@ class Movement(Subject):
 
     def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
         """Updates that are lost because a number plus a much smaller one is the number itself."""
-        lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75]
+        lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
+                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16" or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
         rates = [float(group["lr"]) for group in record.groups if "lr" in group]
         if not lost or len(lost) == len(active) and not any(rates):
             return

@@ -74,6 +74,8 @@ class Numbers(Subject):
                 del self._largest[:-64]
 
     def findings(self) -> Iterator[Finding]:
+        if any(answer.explanation.symptom == "nan" for answer in self.audit.watch.answers):
+            return  # told for a read
         nonfinite = [loss for loss in self.audit.losses.values() if loss.nonfinite_round is not None]
         first = min(nonfinite, key=lambda loss: loss.nonfinite_round or 0, default=None)
         diverged = self._diverged(first)
@@ -92,7 +94,7 @@ class Numbers(Subject):
             if len(values) < 2:
                 continue
             begin, end = abs(values[0]), abs(values[-1])
-            grown = end / max(min(map(abs, values[:3])), 1e-6)
+            grown = end / max(min(map(abs, values[:3])), 1e-2)
             if grown < GROWTH or end < 10 * begin:
                 continue
             record = self._optimizer_of(loss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import locate, locate_all
-from whygrad.why.module_owners import Owner
+from whygrad.why.module_owners import Owner, owner_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Verdict, first_confirmed
@@ -181,7 +182,9 @@ class Parameters(Subject):
             path = hidden.get(id(found[0]), "")
             owner = Owner("model", root, f"model.{path}", False) if path else None
             names = [hidden.get(id(p)) or self.audit.name_of(p) for p in found]
-            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(names))
+            visible = [named.path if named is not None else name for p, name in zip(found, names, strict=True)
+                       for named in [owner_of(p, vars(sys.modules["__main__"]))]]
+            explanation = not_in_optimizer_explanation(owner, [record.made_at] if record.made_at is not None else [], listed(visible))
             explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
             if not path:
                 explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])

@@ -71,6 +71,8 @@ class Terms(Subject):
         self._counts: dict[Site, set[int]] = {}
         self._passes: dict[Site, dict[int, int]] = {}
         self._constants: dict[Site, set[int]] = {}
+        # Lines of sums whose summands all have a gradient in some round: what is frozen later is frozen on purpose.
+        self._both_sides: set[Site] = set()
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
@@ -103,6 +105,8 @@ class Terms(Subject):
         self._has_begun = True
         value, passed = self._scalars.pop(node, (float(g.reshape(-1)[0]), []))
         is_arithmetic = row_name(node) in ARITHMETIC
+        if None not in node.edges and len(node.edges) > 1:
+            self._both_sides.add(node.site)
         for i, (edge, out) in enumerate(zip(node.edges, grads, strict=False)):
             if edge is None:
                 if is_summand:
@@ -177,6 +181,8 @@ class Terms(Subject):
         yield from self._constant_loss()
 
     def _constant_loss(self) -> Iterator[Finding]:
+        if not any(record.steps >= 5 for record in self.audit.optimizers.values()):
+            return
         for loss in self.audit.losses.values():
             values = loss.values
             spread = values.greatest - values.least
@@ -222,7 +228,7 @@ class Terms(Subject):
     def _of_frozen(self) -> Iterator[Finding]:
         for site, rounds in self._constants.items():
             here = locate(site)
-            if len(rounds) < MIN_ROUNDS or here is None:
+            if len(rounds) < MIN_ROUNDS or here is None or site in self._both_sides:
                 continue
             names = [node.id for node in ast.walk(statement_of(here) or ast.Pass()) if isinstance(node, ast.Name)]
             made = [line for name in names if NAMED_LOSS.search(name)
@@ -288,7 +294,7 @@ class Terms(Subject):
                               symptom="wrong-value")
 
     def _accumulating(self) -> Iterator[Finding]:
-        for site, passes in self._passes.items():
+        for site, passes in self._passes.items() if not self.audit.watch.reads_gradients() else ():
             counts = [count for number, count in passes.items() if number < self.audit.round]
             if len(counts) < MIN_ROUNDS or min(counts) < 2 or len(set(counts)) > 1:
                 continue
