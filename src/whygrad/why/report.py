@@ -51,8 +51,10 @@ def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None
     """The whole page."""
     answers = sorted(answers, key=is_odd)
     backwards: list[DrawnBackward] = watch.drawn_backwards(answers) if watch is not None else []
-    leaves = drawn_leaves.settle(backwards, answers, watch)
-    checks = _checks(answers, watch)
+    # Answers that are not wanted here (--only, --ignore, a baseline): they keep checks from being passed.
+    left_out = [] if watch is None else [answer for answer in watch.answers if not any(answer is shown for shown in answers)]
+    leaves = drawn_leaves.settle(backwards, answers, left_out, watch)
+    checks = [] if watch is None else check_list(watch, [*answers, *left_out], left_out)
     steps = watch.audit.round if watch is not None else 0
     verdict = verdict_of(answers, checks, leaves, steps, len(backwards))
     data = {"states": [[name, style[3]] for name, style in STYLES.items()],
@@ -75,14 +77,6 @@ def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None
         *_sections(answers, watch, checks, backwards), run_info(script, watch, ended),
         f'<script type="application/json" id="data">{embedded_json(data)}</script>', f"<script>{code}</script>", "</body>",
         "</html>", ""])
-
-
-def _checks(answers: Sequence[Answer], watch: Any) -> list[Check]:
-    """The check-list. Answers that are not wanted here (--only, --ignore, a baseline) keep their checks from being passed."""
-    if watch is None:
-        return []
-    left_out = [answer for answer in watch.answers if not any(answer is shown for shown in answers)]
-    return check_list(watch, [*answers, *left_out], left_out)
 
 
 def _sections(answers: Sequence[Answer], watch: Any, checks: Sequence[Check], backwards: list[DrawnBackward]) -> list[str]:

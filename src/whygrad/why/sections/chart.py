@@ -49,8 +49,8 @@ class Axis:
 
     def ticks(self, count: int = 5) -> list[float]:
         if self.is_log:
-            step = max(1, math.ceil((self.high - self.low) / count))
-            found = [10.0 ** n for n in range(math.ceil(self.low), math.floor(self.high) + 1, step)]
+            every = max(1, math.ceil((self.high - self.low) / count))
+            found = [10.0 ** n for n in range(math.ceil(self.low), math.floor(self.high) + 1, every)]
             return found if len(found) > 1 else [10 ** self.low, 10 ** self.high]
         step = _round_step((self.high / count) - (self.low / count))
         first = math.ceil(self.low / step)

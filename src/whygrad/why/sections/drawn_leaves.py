@@ -25,6 +25,7 @@ SUSPICIOUS = {CUT: "cut off from the loss", ZERO: "with gradients of zeros only"
 REASONS = {
     "held": "an optimizer holds {them}, but too little was seen to call it wrong",
     "not held": "no optimizer holds {them}, so nothing here was meant to train {them}",
+    "left out": "what was found is not shown here",
     "no optimizer": "the run has no optimizer, so it is not known what was meant to be trained",
 }
 
@@ -48,12 +49,13 @@ class DrawnLeaves:
             yield f"{listed(names)} {be} drawn {SUSPICIOUS[state]}; no answer is about {them}: {why}."
 
 
-def settle(backwards: Sequence[DrawnBackward], answers: Sequence[Answer], watch: Any) -> DrawnLeaves:
+def settle(backwards: Sequence[DrawnBackward], shown: Sequence[Answer], left_out: Sequence[Answer], watch: Any) -> DrawnLeaves:
     """Name the leaves, set their states by what happened in the whole run, and match them with the answers."""
     found = DrawnLeaves([{} for _ in backwards])
     if watch is None:
         return found
     held = {id(p) for p in watch.audit.parameters()}
+    answers = [*shown, *left_out]
     by_name = answers_by_name(answers)
     for backward, told in zip(backwards, found.told, strict=True):
         snapshot = backward.snapshot
@@ -62,15 +64,17 @@ def settle(backwards: Sequence[DrawnBackward], answers: Sequence[Answer], watch:
             leaf, item = reference(), snapshot.items[number]
             if leaf is None:
                 continue
+            ledger = ledger_of(leaf)
             name = watch.audit.name_of(leaf)
             item.label = item.label or name
             numbers = {*by_name.get(name, ()), *caused.get(number, ())}
-            if numbers:
-                told[number] = sorted(numbers)
-            elif item.state in (CUT, ZERO, NOTHING) and (ledger := ledger_of(leaf)) is not None and ledger.last_nonzero:
+            visible = sorted(n for n in numbers if n < len(shown))
+            if visible:
+                told[number] = visible
+            elif not numbers and item.state in (CUT, ZERO, NOTHING) and ledger is not None and ledger.last_nonzero:
                 item.state = ELSEWHERE
-            elif item.state in SUSPICIOUS and leaf.requires_grad and leaf not in watch.explained:
-                reason = "held" if id(leaf) in held else "not held" if held else "no optimizer"
+            elif item.state in SUSPICIOUS and leaf.requires_grad and (numbers or leaf not in watch.explained):
+                reason = "left out" if numbers else "held" if id(leaf) in held else "not held" if held else "no optimizer"
                 names = found.unexplained.setdefault((item.state, reason), [])
                 label = item.label or f"a leaf of shape {item.shape}"
                 if label not in names:

@@ -14,6 +14,9 @@ import numpy as np
 
 from whygrad.why.sections.text import count_of
 
+# Optimizers that are listed.
+MAX_OPTIMIZERS = 4
+
 
 def run_info(script: str | None, watch: Any, ended: str) -> str:
     entries = {"program": script or "(no file)", "arguments": shlex.join(sys.argv[1:]) or "none"}
@@ -22,8 +25,9 @@ def run_info(script: str | None, watch: Any, ended: str) -> str:
         entries["duration"] = duration(time.perf_counter() - watch.began)
     entries["ended"] = ended or "normally"
     if watch is not None:
-        records = watch.audit.optimizers.values()
-        made = ", ".join(f"{record.kind} ({count_of(record.steps, 'step')})" for record in records)
+        records = list(watch.audit.optimizers.values())
+        made = ", ".join(f"{record.kind} ({count_of(record.steps, 'step')})" for record in records[:MAX_OPTIMIZERS])
+        made += f" and {len(records) - MAX_OPTIMIZERS} more" if len(records) > MAX_OPTIMIZERS else ""
         entries["optimizer steps"] = f"{watch.audit.round:,}{f': {made}' if made else ''}"
         entries["backward passes"] = f"{watch.count_backwards():,}"
         entries["trained parameters"] = f"{len(watch.audit.parameters()):,}"

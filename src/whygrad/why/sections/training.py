@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from whygrad.why.audit.loss_record import LossRecord
-from whygrad.why.audit.series import Series
+from whygrad.why.audit.series import MAX_ENTRIES, Series
 from whygrad.why.audit.subjects.history import History
 from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.locations import locate
@@ -44,13 +44,26 @@ def _with_first_bad(loss: LossRecord) -> list[tuple[int, float]]:
 
 
 def _rates(audit: Any) -> list[Line]:
-    known = audit.subject(Rates).rates.values()
-    return [Line(_label(rate.record.made_at, rate.record.kind), complete(rate.values)) for rate in known if rate.values.count]
+    known = [rate for rate in audit.subject(Rates).rates.values() if rate.values.count]
+    return _joined([Line(_label(rate.record.made_at, rate.record.kind), complete(rate.values)) for rate in known])
 
 
 def _gradients(audit: Any) -> list[Line]:
-    known = audit.subject(History).gradient_norms.values()
-    return [Line(_label(one.record.made_at, one.record.kind), complete(one.values)) for one in known if one.values.count]
+    known = audit.subject(History).gradient_norms()
+    return _joined([Line(_label(one.made_at, one.kind), complete(one.values)) for one in known])
+
+
+def _joined(lines: list[Line]) -> list[Line]:
+    """Optimizers that one line makes one after the other, as in a loop over epochs, give one line of the chart."""
+    found: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.entries[0][0]):
+        earlier = next((i for i, known in enumerate(found)
+                        if known.label == line.label and known.entries[-1][0] < line.entries[0][0]), None)
+        if earlier is None:
+            found.append(line)
+        else:
+            found[earlier] = Line(line.label, [*found[earlier].entries, *line.entries])
+    return [Line(line.label, line.entries[::-(-len(line.entries) // MAX_ENTRIES)]) for line in found]
 
 
 def complete(series: Series) -> list[tuple[int, float]]:

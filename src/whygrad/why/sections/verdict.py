@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
             return count_of(self.found, "thing to explain", "things to explain")
         if not self.steps and not self.backwards:
             return "nothing was seen: no backward pass ran"
-        return "nothing found wrong"
+        return "nothing is shown" if self.checks["ignored"] else "nothing found wrong"
 
     @property
     def kind(self) -> str:

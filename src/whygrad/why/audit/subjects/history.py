@@ -15,8 +15,8 @@ from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import array_of, norm
 
-# Parameters of which values are kept, and values of each.
-MAX_PARAMETERS, MAX_VALUES = 2000, 1024
+# Parameters of which values are kept, and values of each; optimizers that are gone whose gradient norms are kept.
+MAX_PARAMETERS, MAX_VALUES, MAX_OPTIMIZERS = 2000, 1024, 64
 # Seconds that measuring may take in any case, and its share of a longer run.
 FREE, SHARE = 0.2, 0.05
 
@@ -25,7 +25,7 @@ class GradientNorm:
     """The norm of all gradients of one optimizer, as its steps find them (after clipping)."""
 
     def __init__(self, record: OptimizerRecord) -> None:
-        self.record = record
+        self.made_at, self.kind = record.made_at, record.kind
         self.values = Series()
 
 
@@ -43,7 +43,9 @@ class History(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        self.gradient_norms: dict[int, GradientNorm] = {}
+        # By id of the optimizer's record; and those of optimizers that the audit has let go.
+        self._norms: dict[int, GradientNorm] = {}
+        self._past: list[GradientNorm] = []
         self.values: dict[int, Values] = {}
         self._began = time.perf_counter()
         self._spent = 0.0
@@ -57,12 +59,11 @@ class History(Subject):
             self._spent += time.perf_counter() - began
 
     def _note_norm(self, record: OptimizerRecord) -> None:
-        known = self.gradient_norms.get(id(record))
-        if known is None or known.record is not record:
-            known = self.gradient_norms[id(record)] = GradientNorm(record)
         norms = [norm(p._grad) for p in record.parameters if p._grad is not None]
         if norms:
-            known.values.add(self.audit.round, math.hypot(*norms))
+            if id(record) not in self._norms:
+                self._norms[id(record)] = GradientNorm(record)
+            self._norms[id(record)].values.add(self.audit.round, math.hypot(*norms))
 
     def _note_values(self, record: OptimizerRecord) -> None:
         for p in record.parameters:
@@ -73,6 +74,18 @@ class History(Subject):
                 known = self.values[id(p)] = Values(p)
             if p._grad is not None:
                 known.gradient = some_values(p._grad)
+
+    def optimizer_forgotten(self, record: OptimizerRecord) -> None:
+        norms = self._norms.pop(id(record), None)
+        if norms is not None:
+            self._past.append(norms)
+            del self._past[:-MAX_OPTIMIZERS]
+        held = {id(p) for known in self.audit.optimizers.values() if known is not record for p in known.parameters}
+        for key in {id(p) for p in record.parameters} - held:
+            self.values.pop(key, None)
+
+    def gradient_norms(self) -> list[GradientNorm]:
+        return [*self._past, *self._norms.values()]
 
     def findings(self) -> Iterator[Finding]:
         return iter(())
