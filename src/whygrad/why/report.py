@@ -306,10 +306,12 @@ def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, backwards: l
     for number, answer in enumerate(answers):
         backward, about = watch.snapshot_for(answer)
         if backward in backwards:
-            which, items = backwards.index(backward), [] if about is None else [about]
+            which = backwards.index(backward)
         else:  # nothing was read in this line: the first backward with a leaf that it is about
+            about = None
             which = next((i for i, told in enumerate(leaves.told) if any(number in some for some in told.values())), -1)
-            items = [item for item, some in leaves.told[which].items() if number in some] if which >= 0 else []
+        told = leaves.told[which] if which >= 0 else {}
+        items = [*([] if about is None else [about]), *(item for item, some in told.items() if number in some)]
         found.append([which, path_of(backwards[which].snapshot, answer, items)] if which >= 0 else None)
     return found
 
