@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import whygrad
-from whygrad.why import fix
+from whygrad.why import fix, scratch
 from whygrad.why.answers import Edit
 from whygrad.why.trial import Outcome, run
 
@@ -24,6 +24,18 @@ RETAIN = HEAD + """net = nn.Linear(3, 1)
 out = net(torch.randn(4, 3))
 out.mean().backward()
 g = out.grad
+"""
+
+# Most features of the input are constant, which may be meant.
+ODD = HEAD + """net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(12):
+    x = torch.randn(16, 8)
+    y = x[:, :1] * 0.3 + torch.randn(16, 1)
+    x[:, 2:] = 1.0
+    optimizer.zero_grad()
+    ((net(x) - y) ** 2).mean().backward()
+    optimizer.step()
 """
 
 
@@ -135,9 +147,10 @@ def test_surroundings_are_the_programs_own(tmp_path: Path) -> None:
     ("1 / 0\n", 1, "ZeroDivisionError: division by zero (line 1), which is not a question of gradients"),
     ("import os\nos._exit(7)\n", 1, "exit code 7 and left no report"),
     ("raise SystemExit(3)\n", 0, "nothing to mend"),
+    (ODD, 0, "nothing to mend"),
     (RETAIN + "if g is not None:\n    raise ValueError('worse')\n", 1, "ends with ValueError: worse"),
     (RETAIN + "if g is not None:\n    raise SystemExit(4)\n", 1, "exit code 4"),
-], ids=["fine", "no change known", "a masking hook", "syntax error", "another error", "no report", "exit code", "worse",
+], ids=["fine", "no change known", "a masking hook", "syntax error", "another error", "no report", "exit code", "odd", "worse",
         "worse exit code"])
 def test_how_it_ends(program: str, code: int, words: str, tmp_path: Path) -> None:
     done = fixed(write(tmp_path, program))
@@ -261,6 +274,87 @@ def test_a_trial_ends_what_it_started(tmp_path: Path) -> None:
     else:
         pytest.fail("the child still runs")
     assert script.exists()
+
+
+WRITES = """
+    import os, shutil, sys
+    from pathlib import Path
+    import torch
+    Path("log.txt").write_text(Path("log.txt").read_text() + "more")
+    Path("runs").mkdir()
+    torch.save(torch.ones(2), "runs/model.pt")
+    Path(__file__).with_name("beside.txt").write_text("new")
+    Path(sys.argv[1], "out.txt").write_text("new")
+    shutil.rmtree("old")
+    Path("../new.txt").write_text("new")
+    assert Path("../neighbour/data.txt").read_text() == "4"
+    assert Path("link.txt").read_text() == Path("log.txt").read_text()
+    v = torch.ones(3, requires_grad=True)
+    w = v * 2
+    w.sum().backward()
+    g = w.grad
+"""
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def test_the_trials_write_to_a_scratch_copy(tmp_path: Path) -> None:
+    """Every run begins with the same files, and leaves them as they were."""
+    folder = tmp_path / "project"
+    for name in ("project/old", "project/.git", "neighbour"):
+        (tmp_path / name).mkdir(parents=True)
+    (folder / "log.txt").write_text("begun")
+    (folder / "link.txt").symlink_to(folder / "log.txt")
+    (folder / "old" / "kept.txt").write_text("kept")
+    (tmp_path / "neighbour" / "data.txt").write_text("4")
+    script = write(folder, WRITES)
+    before = contents(tmp_path)
+    done = fixed(script, str(folder))
+    assert done.returncode == 0, done.stderr
+    assert added(done) == ["w.retain_grad()"]
+    assert "--- program.py" in done.stdout
+    assert contents(tmp_path) == before
+
+
+def test_a_program_elsewhere_is_copied_as_well(tmp_path: Path) -> None:
+    for name in ("code", "work"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "code", "Path = __import__('pathlib').Path\nPath(__file__).with_name('a.txt').write_text('x')\n"
+          "Path('b.txt').write_text('x')\n")
+    done = subprocess.run([sys.executable, "-m", "whygrad", "fix", "../code/program.py"], cwd=tmp_path / "work",
+                          env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "whygrad fix: nothing to mend\n")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["code", "code/program.py", "work"]
+
+
+def test_large_folders_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits hold, the program's source comes first, and what is linked is named."""
+    for name in ("data", "small"):
+        (tmp_path / name).mkdir()
+    for number in range(30):
+        (tmp_path / "data" / f"{number}.txt").write_text("x")
+    (tmp_path / "weights.bin").write_bytes(bytes(1000))
+    (tmp_path / "small" / "a.txt").write_text("x")
+    script = write(tmp_path, "x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(scratch, "MAX_BYTES", 500)
+    monkeypatch.setattr(scratch, "MAX_ENTRIES", 20)
+    plan = scratch.Scratch("program.py")
+    assert plan.too_large == [str(tmp_path / "weights.bin"), str(tmp_path / "data")]
+    with plan.made() as copy:
+        here = Path(copy.inside(str(tmp_path)))
+        assert here != tmp_path
+        assert [path.name for path in sorted(here.iterdir()) if path.is_symlink()] == ["data", "weights.bin"]
+        assert not (here / "program.py").is_symlink()
+        assert (here / "small" / "a.txt").read_text() == "x"
+        assert len(list((here / "data").iterdir())) == 30
+        assert copy.original({"file": [f"{here}/program.py"]}) == {"file": [str(script)]}
+        assert copy.argument(f"--out={tmp_path}/out") == f"--out={here}/out"
+        assert copy.argument("--out=/elsewhere") == "--out=/elsewhere"
+    assert not here.exists()
+    assert "too large to be copied: weights.bin, data;" in fix._not_copied(plan.too_large)
 
 
 def test_a_target_is_not_asked_for_a_gradient_to_silence_an_error(tmp_path: Path) -> None:

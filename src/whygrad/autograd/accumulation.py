@@ -54,7 +54,7 @@ def finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Any, Any] |
     if accumulator is not None and accumulator.extra is not None:
         g = hooks.before_node(accumulator, g, this.create_graph)
         held = 0
-    if why.watching is not None:
+    if why.watching is not None and why.watching.traces:
         why.watching.depositing(leaf, this, g)
         meta, held = leaf._meta, 0  # the watch has looked at it
     first = accumulator is not None and leaf._grad is None

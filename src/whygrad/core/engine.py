@@ -134,7 +134,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             registered.nested.in_a_new_thread(this, _walk, this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
-        if why.watching is not None:
+        if why.watching is not None and why.watching.traces:
             why.watching.ended(this)
     except RuntimeError as error:
         errors.without_derivative(error)
@@ -182,7 +182,8 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not process_state.anomaly and why.watching is None and not process_state.listeners
+    ordinary = captures is None and not process_state.anomaly and not process_state.listeners and (
+        why.watching is None or not why.watching.traces)
     add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     while True:
         edges = node.edges
@@ -292,7 +293,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
         if captures is not None:
             grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
         grads = registered.hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
-    if why.watching is not None:
+    if why.watching is not None and why.watching.traces:
         why.watching.ran(this, node, kept, edges, grads)
     if not keep and node.saved:
         node.saved = None

@@ -196,7 +196,7 @@ class Optimizer:
         why.tell("zeroed", self)
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p.grad
+                grad = p._grad
                 if grad is None:
                     continue
                 p.meta.grad_log = cleared

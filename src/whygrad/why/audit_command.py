@@ -44,6 +44,8 @@ def main(arguments: list[str]) -> int:
     parsing = parser()
     options, program = cli.parsed(parsing, arguments)
     refuse_unwritable(parsing, {"--json": options.json, "--html": options.html, "--write-baseline": options.write_baseline})
+    if program.how == "script" and not os.path.exists(program.target):
+        parsing.error(f"there is no file {program.target}")
     known: Counter[baseline.Key] = Counter()
     if options.baseline is not None:
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from whygrad.why import terminal
 from whygrad.why.answers import Answer
-from whygrad.why.audit import baseline, rounds
+from whygrad.why.audit import baseline
 from whygrad.why.audit.baseline import Key
 from whygrad.why.audit.check_list import check_list, check_of
 from whygrad.why.audit.finding import count_of
@@ -28,7 +28,8 @@ class AuditSession(Session):
 
     def __init__(self, *, program: str, steps: int, ignore: list[str], known: Counter[Key], baseline_file: str,
                  new_baseline: str | None, json_file: str | None, html_file: str | None, quiet: bool) -> None:
-        super().__init__(json_file=json_file, html_file=html_file, quiet=quiet, steps=steps, is_observed=rounds.every)
+        super().__init__(json_file=json_file, html_file=html_file, quiet=quiet, steps=steps)
+        self.watch.audit.observes_all = True
         self.program = program
         self.ignore = ignore
         self.known = known

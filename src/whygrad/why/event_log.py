@@ -60,8 +60,7 @@ def guarded(method: Callable[..., None]) -> Callable[..., None]:
         try:
             method(self, *args)
         except Exception as error:
-            if len(self.failures) < 20:
-                self.failures.append(f"{method.__name__.strip('_')}: {type(error).__name__}: {error}")
+            self.failed_in(method.__name__.strip("_"), error)
 
     return wrapper
 
@@ -98,6 +97,10 @@ class EventLog:
         self.broadcasts: dict[Any, Broadcast] = {}
         self._shapes_in_losses: dict[Any, Any] = {}
         self.loaded: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def failed_in(self, what: str, error: Exception) -> None:
+        if len(self.failures) < 20:
+            self.failures.append(f"{what}: {type(error).__name__}: {error}")
 
     # Events from the engine.
 

@@ -21,11 +21,15 @@ from typing import Any
 from whygrad.cli import warn_misplaced_options
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
+from whygrad.why.scratch import Scratch
 from whygrad.why.trial import NO_FILE, Outcome, own_options, run
 
 USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
 # Edits tried for one problem, runs in all, and length of a chain of edits that uncover new problems.
 MAX_CHANGES, MAX_RUNS, MAX_CHAIN = 6, 60, 4
+
+# Files named that are too large to be copied.
+MAX_SHOWN = 4
 
 # Categories that are expected at the same read after a fix: a frozen tensor has no gradient, a loss may be at its minimum.
 FLAT = {"zero-factor", "zero-local-derivative"}
@@ -43,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
         prog="whygrad fix", usage=USAGE,
         description="Run a PyTorch program on whygrad, change its source where an answer suggests a mechanical change, run it "
         "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
-        "with its output hidden; the files on disk stay as they are.",
+        "with its output hidden, each time in a new copy of the working folder: what it writes there is thrown away. Of a folder "
+        "with more than 200 MB or 5000 files the rest is not copied but linked.",
         epilog="Options stand before the script; what stands behind it is given to the program. "
         "Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
     made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
@@ -73,10 +78,19 @@ def main(arguments: list[str]) -> int:
     warn_misplaced_options(parsing, rest[0], rest[1:])
     progress = Progress()
     search = FixSearch(rest[0], rest[1:], options.timeout, progress)
+    if search.scratch.too_large:
+        print(_not_copied(search.scratch.too_large), file=sys.stderr)
     state = search.start()
     search.fix_all(state)
     progress.done()
     return _print_result(search, state, options.write)
+
+
+def _not_copied(paths: list[str]) -> str:
+    shown = ", ".join(os.path.relpath(path) for path in paths[:MAX_SHOWN])
+    more = f" and {len(paths) - MAX_SHOWN} more" if len(paths) > MAX_SHOWN else ""
+    return (f"whygrad fix: too large to be copied: {shown}{more}; the runs use the originals, and what the program writes there "
+            "stays")
 
 
 class Progress:
@@ -116,6 +130,7 @@ class FixSearch:
         self.arguments = arguments
         self.timeout = timeout
         self.progress = progress
+        self.scratch = Scratch(script)
         self.original: dict[str, bytes] = {}
         self.runs = 0
         # Keys of the problems in the current chain of edits, to fix none of them twice.
@@ -129,11 +144,11 @@ class FixSearch:
 
     def _run(self, files: dict[str, bytes]) -> Outcome:
         self.runs += 1
-        outcome = run(self.script, self.arguments, files=files, timeout=self.timeout)
+        outcome = run(self.script, self.arguments, files=files, timeout=self.timeout, scratch=self.scratch)
         if self.runs == 1:
             # An edit may make the program hang: later runs get a limit relative to the first.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
-        outcome.answers = [a for a in outcome.answers if not a["harmless"]
+        outcome.answers = [a for a in outcome.answers if not (a["harmless"] or a["odd"])
                            and (a["file"], a["category"], a["expression"]) not in self.settled]
         return outcome
 

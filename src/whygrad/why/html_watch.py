@@ -22,7 +22,6 @@ from whygrad.base.frames import user_frame
 from whygrad.core.node import next_sequence_number
 from whygrad.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from whygrad.why.answers import Answer
-from whygrad.why.audit import rounds
 from whygrad.why.audit.subjects.history import History
 from whygrad.why.graph_layout import Box
 from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
@@ -102,8 +101,8 @@ class ModuleCalls:
 class HtmlWatch(Watch):
     """A watch that also takes snapshots."""
 
-    def __init__(self, on_answer: Any = None, is_observed: rounds.Schedule = rounds.sampled) -> None:
-        super().__init__(on_answer, is_observed)
+    def __init__(self, on_answer: Any = None) -> None:
+        super().__init__(on_answer)
         self.calls = ModuleCalls()
         # The last backward from each site; and for each (file, line) with a read or an error, the latest backward at that
         # time and the item that was read.

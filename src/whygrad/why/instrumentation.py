@@ -23,6 +23,7 @@ Undo = Callable[[], None]
 
 # What is read of a tensor.
 READ = {f"Tensor.{name}.__get__": name for name in ("grad", "requires_grad", "grad_fn")}
+GRAD = "Tensor.grad.__get__"
 # What copies a tensor's value out, and how it is told.
 COPYING = {"Tensor.item": ".item()", "Tensor.tolist": ".tolist()", "Tensor.numpy": ".numpy()", "Tensor.__float__": "float()",
            "Tensor.__int__": "int()", "Tensor.__array__": "a NumPy array"}
@@ -41,17 +42,18 @@ EVENTS = {**dict.fromkeys(LOSSES, "loss_called"), **dict.fromkeys(DROPOUTS, "dro
           **dict.fromkeys(PREDICTING, "argmax_called")}
 
 
-def instrument(watch: Any) -> list[Undo]:
-    """Let a watch listen, until what is returned is called."""
+def instrument(watch: Any) -> tuple[list[Undo], CallListener]:
+    """Let a watch listen, until what is returned is called. The second listener can be switched off meanwhile."""
     before = optimizer.register_optimizer_step_pre_hook(lambda stepping, args, kwargs: watch.before_step(stepping))
     after = optimizer.register_optimizer_step_post_hook(lambda stepped, args, kwargs: watch.after_step(stepped))
-    listener = Listener(watch)
+    listener, calls = Listener(watch), CallListener(watch)
     door.add(listener)
-    return [before.remove, after.remove, lambda: door.remove(listener)]
+    calls.switch(True)
+    return [before.remove, after.remove, lambda: door.remove(listener), lambda: calls.switch(False)], calls
 
 
 class Listener:
-    """Stands at the door for a watch."""
+    """Stands at the door for a watch: hears of reads of gradients, of clipping and of `.data`."""
 
     place = "watch"
 
@@ -59,20 +61,14 @@ class Listener:
         self.watch = watch
 
     def wants(self, spec: Spec) -> bool:
-        return any(spec.name in names for names in (READ, COPYING, CLIPPING, DATA, EVENTS))
+        return spec.name == GRAD or spec.name in CLIPPING or spec.name in DATA
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if spec.name in CLIPPING:
             return self._clip(spec, args, kwargs, next)
         value = next(args, kwargs)
-        if spec.name in EVENTS:
-            self.watch.audit.tell(EVENTS[spec.name], Call(spec.name, args, kwargs, value, record.site()))
-        elif spec.name in READ:
-            frame = _caller(READ[spec.name])
-            if not is_internal(frame):
-                self.watch.read(args[0], READ[spec.name], value, frame)
-        elif spec.name in COPYING:
-            self._copied(args[0], COPYING[spec.name])
+        if spec.name == GRAD:
+            _tell_read(self.watch, spec, args[0], value)
         elif spec.name == "Tensor.data.__set__":
             self.watch.data_written(args[0]._version_counter)
             self.watch.data_replaced(*args)
@@ -90,6 +86,34 @@ class Listener:
         self.watch.clipped(spec.name, parameters, (args[1:] or tuple(kwargs.values()))[0], result)
         return result
 
+
+class CallListener:
+    """Hears of other reads, of values that are copied out, and of calls that the audit looks at."""
+
+    place = "watch"
+
+    def __init__(self, watch: Any) -> None:
+        self.watch = watch
+        self._is_on = False
+
+    def switch(self, on: bool) -> None:
+        if on != self._is_on:
+            self._is_on = on
+            (door.add if on else door.remove)(self)
+
+    def wants(self, spec: Spec) -> bool:
+        return spec.name in COPYING or spec.name in EVENTS or (spec.name in READ and spec.name != GRAD)
+
+    def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        value = next(args, kwargs)
+        if spec.name in EVENTS:
+            self.watch.audit.tell(EVENTS[spec.name], Call(spec.name, args, kwargs, value, record.site()))
+        elif spec.name in READ:
+            _tell_read(self.watch, spec, args[0], value)
+        else:
+            self._copied(args[0], COPYING[spec.name])
+        return value
+
     def _copied(self, t: Tensor, how: str) -> None:
         source = known_source(t)
         site = record.site()
@@ -97,9 +121,15 @@ class Listener:
             self.watch.copied(ValueCopy(site, how, behind(t, () if source is None else (source,))))
 
 
+def _tell_read(watch: Any, spec: Spec, t: Tensor, value: Any) -> None:
+    frame = _caller(READ[spec.name])
+    if not is_internal(frame):
+        watch.read(t, READ[spec.name], value, frame)
+
+
 def _caller(name: str) -> FrameType:
     """Who reads a property: the frame below the door, and below the property itself."""
-    frame: Any = sys._getframe(2)
+    frame: Any = sys._getframe(3)
     while frame.f_globals is vars(door):
         frame = frame.f_back
     if frame.f_code is getattr(vars(Tensor)[name].fget, "__code__", None):

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 from whygrad.why import report, terminal
 from whygrad.why.answers import Answer
-from whygrad.why.audit import rounds
 from whygrad.why.html_watch import HtmlWatch
 from whygrad.why.step_limit import StepLimit
 from whygrad.why.termination import Termination
@@ -31,7 +30,7 @@ class Session:
     """`steps` ends the program after so many steps of optimizers; 0 lets it run to its end."""
 
     def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,
-                 quiet: bool = False, steps: int = 0, is_observed: rounds.Schedule = rounds.sampled) -> None:
+                 quiet: bool = False, steps: int = 0) -> None:
         # Absolute paths: the program may change the working directory.
         self.json_file = None if json_file is None else os.path.abspath(json_file)
         self.html_file = None if html_file is None else os.path.abspath(html_file)
@@ -39,7 +38,7 @@ class Session:
         self.quiet = quiet
         self.live = live and not quiet
         on_answer = self._print_live if self.live else None
-        self.watch: Watch = (Watch if self.html_file is None else HtmlWatch)(on_answer, is_observed)
+        self.watch: Watch = (Watch if self.html_file is None else HtmlWatch)(on_answer)
         self.watch.start()
         # After the watch, so that it has heard of the last step.
         self.limit = StepLimit(steps, self._stepped, self._conclude)
@@ -77,8 +76,11 @@ class Session:
                 for answer in self._answers:
                     if answer.explanation.category in MAY_COME_LATER:
                         answer.explanation.odd = True
-                        answer.explanation.text += f" (The program was ended after {self.limit.done} steps: it may come later.)"
+                        answer.explanation.text += f" ({self._end_of_steps().capitalize()}: it may come later.)"
         return self._answers
+
+    def _end_of_steps(self) -> str:
+        return f"the program was ended after {self.watch.audit.round} steps"
 
     def _finish_and_exit(self, status: int) -> NoReturn:
         """`os._exit` skips exit handlers; report the answers before it."""
@@ -114,12 +116,13 @@ class Session:
         self._finished = True
         os._exit = self._exit
         error = sys.exc_info()[1]
-        answers = self._conclude()
-        self.limit.stop()
         self._termination.stop()
-        if ended is None:
-            ended = f"the program was ended after {self.limit.done} steps" if self.was_cut_short else _exit_description(error)
-        self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
+        with self._termination.deferred():
+            answers = self._conclude()
+            self.limit.stop()
+            if ended is None:
+                ended = self._end_of_steps() if self.was_cut_short else _exit_description(error)
+            self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
         return self._problems
 
     def _report(self, answers: list[Answer], ended: str) -> int:

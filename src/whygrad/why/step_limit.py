@@ -24,7 +24,7 @@ class StepLimit:
     until it steps itself. A program that catches EndOfSteps is left alone after that, and told about.
     """
 
-    def __init__(self, steps: int, on_step: Callable[[int], None], on_reached: Callable[[], None]) -> None:
+    def __init__(self, steps: int, on_step: Callable[[int], None], on_reached: Callable[[], Any]) -> None:
         self.steps = steps
         self.done = 0
         # Whether a thread was ended, and whether it was the main one.

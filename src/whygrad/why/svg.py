@@ -92,6 +92,8 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
 class _GradientRecorder:
     """Takes the place of the watch for one backward, to record its gradients."""
 
+    traces = True
+
     def __init__(self, snapshot: GraphSnapshot) -> None:
         self.snapshot = snapshot
 

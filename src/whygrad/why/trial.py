@@ -1,7 +1,8 @@
 """A trial run: a program under the watch in its own process, with the text of some files replaced.
 
 `trial.run` starts the process and waits; `python -m whygrad.why.trial` is the process. `__file__`, `sys.path[0]` and the
-working directory are as in a normal run; only the text that the import system reads from a replaced file differs.
+working directory are as in a normal run, or those of a scratch copy; only the text that the import system reads from a replaced
+file differs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.why.question_watch import QuestionWatch
+from whygrad.why.scratch import Copy, Scratch
 from whygrad.why.watch import Watch
 
 
@@ -42,19 +44,30 @@ class Outcome:
 
 
 def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = None, timeout: float | None = None,
-        question: str | None = None) -> Outcome:
-    """Run a script with `files` (path -> text) instead of those on disk. Its output is discarded."""
+        question: str | None = None, scratch: Scratch | None = None) -> Outcome:
+    """Run a script with `files` (path -> text) instead of those on disk, in a scratch copy if one is given. Its output is
+    discarded."""
+    if scratch is None:
+        return _run(script, arguments, files or {}, timeout, question, None)
+    with scratch.made() as copy:
+        return _run(copy.argument(script), [copy.argument(text) for text in arguments],
+                    {copy.inside(path): text for path, text in (files or {}).items()}, timeout, question, copy)
+
+
+def _run(script: str, arguments: list[str], files: dict[str, bytes], timeout: float | None, question: str | None,
+         copy: Copy | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="whygrad-") as folder:
-        kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files or {})}
-        for path, copy in kept.items():
-            Path(copy).write_bytes((files or {})[path])
+        kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files)}
+        for path, text in kept.items():
+            Path(text).write_bytes(files[path])
         request, report = Path(folder, "order.json"), Path(folder, "report.json")
         request.write_text(json.dumps({"files": kept, "report": str(report), "question": question}))
         begun = time.monotonic()
         process = subprocess.Popen([sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
                                     "-m", "whygrad.why.trial", str(request), script, *arguments],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env=_environment(), start_new_session=True)
+                                   cwd=None if copy is None else copy.inside(os.getcwd()), env=_environment(copy),
+                                   start_new_session=True)
         outcome = Outcome()
         try:
             outcome.code = process.wait(timeout)
@@ -68,6 +81,7 @@ def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = N
         except (OSError, ValueError):
             outcome.reported = False
             return outcome
+        result = result if copy is None else copy.original(result)
         for name, value in result.items():
             setattr(outcome, name, value)
         return outcome
@@ -85,11 +99,16 @@ def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at:]
 
 
-def _environment() -> dict[str, str]:
+def _environment(copy: Copy | None) -> dict[str, str]:
     """The environment with this package in PYTHONPATH: it may have been found through a path set at run time."""
     here = str(Path(__file__).parents[2])
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, *([] if here in paths else [here])])}
+    if here not in paths:
+        paths.append(here)
+    if copy is None:
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([p if p == here else copy.inside(p) for p in paths]),
+            "PWD": copy.inside(os.getcwd())}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -18,7 +18,6 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
-from whygrad.why.audit import rounds
 from whygrad.why.audit.audit import Audit
 from whygrad.why.audit.observation import Clip
 from whygrad.why.event_log import EventLog, guarded
@@ -49,15 +48,20 @@ TRUSTED_AFTER = 50
 
 
 class Watch(EventLog):
-    """`on_answer` is called with each answer when it is found; `is_observed` chooses the rounds that the audit observes."""
+    """`on_answer` is called with each answer when it is found."""
 
-    def __init__(self, on_answer: Callable[[Answer], None] | None = None, is_observed: rounds.Schedule = rounds.sampled) -> None:
+    # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads gradients.
+    traces = True
+
+    def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
         self.answers: list[Answer] = []
         self._on_answer = on_answer
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
+        # Reads of gradients by the program.
+        self._reads = 0
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -70,22 +74,27 @@ class Watch(EventLog):
         self.scaled: tuple[int, Any] | None = None
         # Tensors that an answer is about.
         self.explained = WeakTensorSet()
-        self.audit = Audit(self, self._guarded_call, is_observed)
-
-    @guarded
-    def _guarded_call(self, function: Callable[..., None], *facts: Any) -> None:
-        function(*facts)
+        self.audit = Audit(self)
 
     def told(self, event: str, *facts: Any) -> None:
         """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
         if event == "optimizer_constructed":
             self.audit.record_of(facts[0])
-        else:
+        elif self.audit.listeners(event):
             self.audit.tell(event, *facts, record.site(2))
 
+    def trace(self, on: bool) -> None:
+        """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
+        self.traces = on or self.live or self._reads > 0
+        record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
+
+    def listen(self, on: bool) -> None:
+        self._call_listener.switch(on)
+
     def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
-        super().begin(backward, captures, deposits)
-        self.audit.tell("backward_begun", backward, backward.root())
+        if self.traces:
+            super().begin(backward, captures, deposits)
+            self.audit.tell("backward_begun", backward, backward.root())
 
     def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
         super().ran(backward, node, g, edges, grads)
@@ -110,7 +119,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo = instrument(self)
+        self._undo, self._call_listener = instrument(self)
         self.audit.start()
 
     def stop(self) -> list[Answer]:
@@ -142,12 +151,12 @@ class Watch(EventLog):
         for where, explanation in end_of_run.unread_problems(self):
             if self._reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
-        for found in self.audit.findings():
-            known = self._reported(found.explanation)
+        for finding in self.audit.findings():
+            known = self._reported(finding.explanation)
             if known is None:
-                self._add_answer(found.where, found.explanation, self._moment())
+                self._add_answer(finding.where, finding.explanation, self._moment())
             else:
-                _merge(known.explanation, found.explanation)
+                _merge(known.explanation, finding.explanation)
 
     def _reported(self, explanation: Explanation) -> Answer | None:
         """The answer that has the same cause already."""
@@ -157,7 +166,7 @@ class Watch(EventLog):
 
     def was_read(self) -> bool:
         """True if the program has read a gradient."""
-        return bool(self._fine_reads or self._looks)
+        return self._reads > 0
 
     def reported_categories(self) -> set[str]:
         return {answer.explanation.category for answer in self.answers}
@@ -184,11 +193,20 @@ class Watch(EventLog):
             return
         question = Question(t, frame=frame)
         if what == "grad":
+            self._reads += 1
+            if not self.traces and not self._is_known(t):
+                self.trace(True)  # from now on
+                return
             self._read_grad(question, value)
         elif value is False or (what == "grad_fn" and value is None):
             self._answer(question, not_tracked(question))
         else:
             self._answer(question, still_tracked(question))
+
+    def _is_known(self, t: Tensor) -> bool:
+        """False if the last backward that reached a leaf was not traced."""
+        reached = None if t._meta is None else t._meta.reached_by
+        return reached is None or self.trace_of(reached) is not None or ledger_of(t) is None
 
     def _read_grad(self, question: Question, value: Any) -> None:
         if value is None and not self.traces_latest_first():
@@ -212,7 +230,11 @@ class Watch(EventLog):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            return
         self.audit.begin_step(optimizer)
+        if not self.traces:
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
@@ -224,6 +246,12 @@ class Watch(EventLog):
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
+        if self.audit.is_resting:
+            self.audit.count_step(optimizer)
+            return
+        if not self.traces:
+            self.audit.end_step(optimizer)
+            return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_closure(optimizer))
@@ -251,6 +279,8 @@ class Watch(EventLog):
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
+        if not self.traces:
+            return  # what is known of the gradients is old
         explanation = clip_misplaced(parameters)
         if explanation is not None:
             self._add_answer(_program_location(), explanation, self._moment())

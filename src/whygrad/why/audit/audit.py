@@ -69,11 +69,14 @@ S = TypeVar("S", bound=Subject)
 
 
 class Audit:
-    """`guard` calls a function and catches what it raises: an error of the audit must not change what the program does."""
+    """Hears of events, and passes them on. Its own errors must not change what the program does: the watch collects them."""
 
-    def __init__(self, watch: Any, guard: Callable[..., None], is_observed: rounds.Schedule = rounds.sampled) -> None:
+    every_round = frozenset({"differentiated", "scheduler_made", "scheduler_stepped", "converted"})
+    # True for `whygrad audit`, which observes every round.
+    observes_all = False
+
+    def __init__(self, watch: Any) -> None:
         self.watch = watch
-        self._is_observed = is_observed
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
         self.is_observing = False
@@ -86,11 +89,13 @@ class Audit:
         self.provenance = Provenance(self)
         # The lines that converted modules to another dtype.
         self.conversions: list[Site] = []
-        self._guard = guard
         self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
-        self._listeners: dict[str, list[Callable[..., None]]] = {}
-        # Checks whose findings follow from another one: the category of that. Subjects that raised an error when they were asked.
+        self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
+        # True if nothing is done in this round but counting steps and looking at the loss.
+        self.is_resting = False
+        self._is_armed = False
+        # Checks whose findings follow from another one: the category of that. Subjects that failed when they were asked.
         self.implied: dict[str, str] = {}
         self.undecided: list[Subject] = []
         # True while a subject looks at something: what it does itself is no event.
@@ -106,21 +111,44 @@ class Audit:
     def _observe(self, on: bool) -> None:
         self.is_observing = on
         self._observation.switch(on)
+        self.watch.trace(on)
+
+    def _look(self) -> None:
+        """Decide how closely the present round is looked at."""
+        observe = self.observes_all or rounds.is_observed(self.round)
+        if observe != self.is_observing:
+            self._observe(observe)
+        is_resting = not observe and not self._is_armed and not rounds.is_listened(self.round)
+        if is_resting != self.is_resting:
+            self.is_resting = is_resting
+            self.watch.listen(not is_resting)
+
+    def arm(self) -> None:
+        """Somebody else has written a parameter: do not rest any more."""
+        self._is_armed = True
+
+    def listeners(self, event: str) -> list[Callable[..., None]]:
+        """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
+        key = event, self.is_resting
+        found = self._listeners.get(key)
+        if found is None:
+            found = self._listeners[key] = [
+                getattr(subject, event) for subject in (self, self.modules, self.provenance, *self.subjects)
+                if hasattr(subject, event) and (not self.is_resting or event in subject.every_round)]
+        return found
 
     def tell(self, event: str, *facts: Any) -> None:
         """Pass an event on to the subjects that have a method of its name."""
-        if self._is_busy:
+        listeners = self.listeners(event)
+        if self._is_busy or not listeners:
             return
-        listeners = self._listeners.get(event)
-        if listeners is None:
-            found = [getattr(subject, event, None) for subject in (self, self.modules, self.provenance, *self.subjects)]
-            listeners = self._listeners[event] = [method for method in found if method is not None]
         self._is_busy = True
-        try:
-            for listener in listeners:
-                self._guard(listener, *facts)
-        finally:
-            self._is_busy = False
+        for listener in listeners:
+            try:
+                listener(*facts)
+            except Exception as error:
+                self.watch.failed_in(f"{event}, {type(getattr(listener, '__self__', None)).__name__}", error)
+        self._is_busy = False
 
     def record_of(self, optimizer: Any) -> OptimizerRecord:
         """The record of an optimizer, which is made when it is first seen."""
@@ -129,7 +157,8 @@ class Audit:
             found = self.optimizers[id(optimizer)] = OptimizerRecord(optimizer)
             self.tell("optimizer_made", found)
             if len(self.optimizers) > MAX_OPTIMIZERS:
-                oldest = min((known for known in self.optimizers.values() if known is not found), key=lambda known: known.last_round)
+                others = [known for known in self.optimizers.values() if known is not found]
+                oldest = min(others, key=lambda known: known.last_round)
                 self.tell("optimizer_forgotten", oldest)
                 del self.optimizers[id(oldest.optimizer)]
         return found
@@ -141,6 +170,8 @@ class Audit:
             known = self.losses[site] = LossRecord(site)
             drop_oldest(self.losses, MAX_LOSSES)
         known.note(self.round, tensors, keep)
+        if known.nonfinite_round == self.round and not self.is_observing:
+            self._observe(True)  # this backward shows where it comes from
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
@@ -168,9 +199,13 @@ class Audit:
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
         self.round += 1
-        observe = self._is_observed(self.round)
-        if observe != self.is_observing:
-            self._observe(observe)
+        self._look()
+
+    def count_step(self, optimizer: Any) -> None:
+        """A step in a round in which the audit rests."""
+        self.record_of(optimizer).steps += 1
+        self.round += 1
+        self._look()
 
     def subject(self, kind: type[S]) -> S:
         """The subject of a class."""
@@ -194,28 +229,29 @@ class Audit:
                 if known is not found:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
-        # Categories that follow from another one, by which they are told.
-        hidden = {category: known for known in self.watch.reported_categories() for category in CONSEQUENCES.get(known, ())}
+        # Categories that are not told, and the category from which each follows.
+        hidden = {category: told for told in self.watch.reported_categories() for category in CONSEQUENCES.get(told, ())}
         causes = [found for found in together.values() if not found.explanation.odd]
         overruled = {category: found.explanation.category for found in causes for category in found.hides or ()}
         for found in causes:
-            category = found.explanation.category
-            if category not in overruled:
-                follows = CONSEQUENCES.get(category, set()) if found.hides is None else found.hides
-                hidden |= dict.fromkeys(follows, category)
-        hidden |= overruled
+            told = found.explanation.category
+            if told not in overruled:
+                hidden |= dict.fromkeys(CONSEQUENCES.get(told, ()) if found.hides is None else found.hides, told)
         for found in together.values():
-            if found.explanation.category not in hidden:
+            cause = (hidden | overruled).get(found.explanation.category)
+            if cause is None:
                 found.explanation.check = found.check
                 yield found
             else:
-                self.implied[found.check] = hidden[found.explanation.category]
+                self.implied[found.check] = cause
 
     def was_seen(self, subject: Subject, check: str) -> bool:
         """True if the run had what this check looks at, and its subject could tell."""
-        seen: list[bool] = []
-        self._guard(lambda: seen.append(subject.was_seen(check)))
-        return subject not in self.undecided and any(seen)
+        try:
+            return subject not in self.undecided and subject.was_seen(check)
+        except Exception as error:
+            self.watch.failed_in(f"was_seen, {type(subject).__name__}", error)
+            return False
 
     def parameters(self) -> list[Any]:
         """The parameters that the known optimizers hold."""
@@ -223,6 +259,9 @@ class Audit:
 
     def _collect(self, subject: Subject) -> list[Finding]:
         found: list[Finding] = []
-        self.undecided.append(subject)
-        self._guard(lambda: (found.extend(subject.findings()), self.undecided.remove(subject)))
+        try:
+            found.extend(subject.findings())
+        except Exception as error:
+            self.watch.failed_in(f"findings, {type(subject).__name__}", error)
+            self.undecided.append(subject)
         return found

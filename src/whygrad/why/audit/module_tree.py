@@ -22,6 +22,8 @@ MAX_MODULES = 20_000
 class ModuleTree:
     """Knows the outermost modules, from registrations and from calls."""
 
+    every_round = frozenset({"module_made"})
+
     def __init__(self) -> None:
         # Outermost modules, by id. They are held, so that their parameters can be named at the end.
         self.roots: dict[int, Any] = {}

@@ -53,6 +53,8 @@ class Made:
 
 
 class Provenance:
+    every_round: frozenset[str] = frozenset()
+
     def __init__(self, audit: Any) -> None:
         self._audit = audit
         self._made: dict[int, Made] = {}

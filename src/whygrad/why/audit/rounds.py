@@ -1,19 +1,20 @@
-"""Which rounds of a run are observed. A round is what happens between two steps of optimizers."""
+"""How closely each round of a run is looked at. A round is what happens between two steps of optimizers.
+
+- *observed*: calls of functions and modules are heard of, backward passes are traced, arrays are looked at;
+- *listened to*: only what is told at the door and by optimizers, which costs microseconds;
+- else the audit rests: it counts steps and looks whether the loss is finite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-# Says of a round's number whether it is observed.
-Schedule = Callable[[int], bool]
-
-# The first rounds are all observed.
-FIRST = 12
+# The first rounds are all observed; those after them are all listened to, later one in so many.
+OBSERVED_FIRST = 12
+LISTENED_FIRST, LISTENED_LATER = 256, 64
 
 
-def sampled(number: int) -> bool:
+def is_observed(number: int) -> bool:
     """The first rounds, then two in a row at 16, 24, 32, 48, 64, 96 ...: a change shows between two neighbours."""
-    if number < FIRST:
+    if number < OBSERVED_FIRST:
         return True
     for start in (number, number - 1):
         power = 1 << (start.bit_length() - 1)
@@ -22,6 +23,5 @@ def sampled(number: int) -> bool:
     return False
 
 
-def every(number: int) -> bool:
-    """All rounds: `whygrad audit`, which runs a few steps and may take its time."""
-    return True
+def is_listened(number: int) -> bool:
+    return number < LISTENED_FIRST or number % LISTENED_LATER == 0

@@ -17,6 +17,9 @@ class Subject:
     # The check-list: the id of each check, and what is so if it is passed.
     checks: ClassVar[dict[str, str]] = {}
 
+    # Events that it wants in rounds that are not observed, too: what is cheap, and must not be missed.
+    every_round: ClassVar[frozenset[str]] = frozenset()
+
     def __init__(self, audit: Audit) -> None:
         self.audit = audit
 

@@ -24,6 +24,7 @@ MIN_CLIPS = 3
 
 
 class Clipping(Subject):
+    every_round = frozenset({"clipped"})
     checks = {"clip": "clipping leaves something of the gradients"}
 
     def __init__(self, audit: Any) -> None:

@@ -41,6 +41,7 @@ class InputHistory:
 
 
 class Inputs(Subject):
+    every_round = frozenset({"seeded", "iterated"})
     checks = {
         "data-varies": "every step sees other data",
         "input-informative": "the inputs are not constant",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import re
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.locations import locate
@@ -17,7 +19,8 @@ from whygrad.why.record import Site
 
 # Rounds after which live graphs are counted: the number must grow from each to the next.
 COUNTED = (4, 8, 12, 24, 48, 96, 192)
-MIN_COUNTS = 3
+# Earlier steps whose graphs may be alive: the last one, and one that a log still holds.
+MIN_KEPT = 4
 MAX_NODES = 200_000
 MIN_BACKWARDS = 3
 
@@ -37,6 +40,9 @@ class Memory(Subject):
         self._retained: dict[Site, int] = {}
         self._walked: dict[int, tuple[Any, Site]] = {}
         self._again: set[Site] = set()
+        self._scalars: list[tuple[int, weakref.ref[Any]]] = []
+        # A round, and the number of earlier rounds of which a scalar with its graph was alive then.
+        self._kept = 0, 0
 
     def backward_done(self, trace: Any) -> None:
         if not trace.steps:
@@ -53,8 +59,19 @@ class Memory(Subject):
 
     def round_ended(self, number: int) -> None:
         self._walked = {}
-        if number + 1 in COUNTED:
+        ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps}  # held by the watch itself
+        alive = {made_in for made_in, reference in self._scalars if made_in < number and (node := reference()) is not None
+                 and node not in ours} if self.audit.is_observing else set()
+        if len(alive) > self._kept[1]:
+            self._kept = number, len(alive)
+        if number + 1 in COUNTED and alive:
             self._count(number)
+
+    def called(self, call: Call) -> None:
+        """A scalar is remembered weakly: while none of earlier rounds is alive, nothing needs to be counted."""
+        result = call.result
+        if isinstance(result, Tensor) and result._array.size == 1 and result._node is not None and len(self._scalars) < 1000:
+            self._scalars.append((self.audit.round, weakref.ref(result._node)))
 
     def _count(self, number: int) -> None:
         """Count the nodes of all graphs that live tensors lead to."""
@@ -81,21 +98,21 @@ class Memory(Subject):
             self._oldest = known_source(t).site, _holder(t), None
 
     def was_seen(self, check: str) -> bool:
-        return len(self._counts) >= MIN_COUNTS if check == "graphs" else bool(self.audit.losses)
+        return bool(self.audit.losses)
 
     def findings(self) -> Iterator[Finding]:
-        counts = [count for _, count in self._counts]
-        if len(counts) >= MIN_COUNTS and all(b > a for a, b in zip(counts, counts[1:], strict=False)):
-            (first, low), (last, high) = self._counts[0], self._counts[-1]
-            each = (high - low) / (last - first)
-            if each >= 1 and self._oldest is not None:
-                site, holder, _ = self._oldest
-                yield finding("graphs", "graph-kept", "graphs are kept alive from step to step",
-                              f"After {first + 1} steps the live tensors had graphs of {low} nodes, after {last + 1} steps {high}: {each:.0f} more with each "
-                              f"step, and memory grows. The oldest was made {at(site)}" + (f" and is held by {holder}" if holder else "") + ".",
-                              "keep numbers, not tensors that require grad: loss.item(), or loss.detach().",
-                              causes=(*_kept_at(site), site),
-                              symptom="unwanted")
+        if self._kept[1] >= MIN_KEPT and self._oldest is not None:
+            site, holder, _ = self._oldest
+            growth = ""
+            if len(self._counts) > 1 and self._counts[-1][1] > self._counts[0][1]:
+                (first, low), (last, high) = self._counts[0], self._counts[-1]
+                growth = f" After {first + 1} steps they had {low} nodes, after {last + 1} steps {high}: {(high - low) / (last - first):.0f} more with each step."
+            yield finding("graphs", "graph-kept", "graphs are kept alive from step to step",
+                          f"After step {self._kept[0] + 1}, the graphs of {self._kept[1]} earlier steps were still alive, and memory grows.{growth} The oldest was made "
+                          f"{at(site)}" + (f" and is held by {holder}" if holder else "") + ".",
+                          "keep numbers, not tensors that require grad: loss.item(), or loss.detach().",
+                          causes=(*_kept_at(site), site),
+                          symptom="unwanted")
         for site, count in self._retained.items():
             if count >= MIN_BACKWARDS and site not in self._again:
                 yield finding("retained", "retain-graph-needless", "the graph is retained, and nobody uses it again",

@@ -32,6 +32,7 @@ class Mode:
 
 
 class Modes(Subject):
+    every_round = frozenset({"mode_set"})
     checks = {
         "training-mode": "training runs in training mode",
         "evaluation-mode": "validation runs in evaluation mode",
@@ -41,6 +42,8 @@ class Modes(Subject):
         super().__init__(audit)
         self._modes: dict[int, Mode] = {}
         self._has_modes: dict[int, bool] = {}
+        # By id of an optimizer's record: the number of its parameters and of all models, and the models that it trains.
+        self._trained: dict[int, tuple[int, int, list[Any]]] = {}
         # Dropout that the program calls itself, in training, while a model is in evaluation mode: line -> count.
         self._dropout: dict[Site, int] = {}
         self._dropout_in_training: set[Site] = set()
@@ -69,9 +72,12 @@ class Modes(Subject):
 
     def _trained_roots(self, record_: OptimizerRecord) -> list[Any]:
         """The models that this optimizer trains, if they have layers that depend on the mode."""
-        held = record_.held_ids
-        return [root for root in self.audit.modules.roots.values() if self._depends_on_mode(root)
-                and any(id(p) in held for p in root.parameters())]
+        held, roots = record_.held_ids, self.audit.modules.roots
+        known = self._trained.get(id(record_))
+        if known is None or known[:2] != (len(held), len(roots)):
+            found = [root for root in roots.values() if self._depends_on_mode(root) and any(id(p) in held for p in root.parameters())]
+            known = self._trained[id(record_)] = len(held), len(roots), found
+        return known[2]
 
     def loss_called(self, call: Call) -> None:
         self._note_evaluation(call)

@@ -36,6 +36,10 @@ class Moves:
         # (round, sample), of which the first is the initial one.
         self.samples: list[tuple[int, np.ndarray]] = [(-1, sample(p))]
         self.version_after: Any = None
+        # The version before the last step, by how much the step raised it, and the number of steps by then.
+        self.version_before = 0
+        self.writes_of_step = 1
+        self.steps_after = 0
         self.sample_after: np.ndarray | None = None
         # Update to weight ratio over the observed rounds; the share by which all steps together moved it.
         self.ratios = Series()
@@ -47,6 +51,8 @@ class Moves:
         self.set_back: list[tuple[int, int, Site | None]] = []
         self.overwritten: list[tuple[int, Site | None]] = []
         self.frozen_moves = 0
+        # True once somebody else has written it: from then on its values are compared in every round.
+        self.is_written = False
 
 
 class Movement(Subject):
@@ -66,27 +72,33 @@ class Movement(Subject):
             known = self.moves.get(id(p))
             if known is None or known.p is not p:
                 known = self.moves[id(p)] = Moves(p)
-            elif known.version_after is not None and self._was_written(p, known):
+            elif known.version_after is not None and self._was_written(p, known, record):
                 self._note_write(known)
+            known.version_before = p._version_counter[0]
             if self.audit.is_observing:
                 known.before = array_of(p).copy()
                 if p._grad is not None:
                     known.gradients.add(self.audit.round, norm(p._grad))
 
-    def _was_written(self, p: Any, known: Moves) -> bool:
-        return p._version_counter[0] != known.version_after or self.audit.watch.was_data_written(p)
+    def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
+        """Whether somebody else has written it since the last step that was looked at."""
+        rested = record.steps - known.steps_after
+        if rested and p._version_counter[0] > known.version_after + rested * max(known.writes_of_step, 1):
+            self.audit.arm()
+        return not rested and (p._version_counter[0] != known.version_after or self.audit.watch.was_data_written(p))
 
     def _note_write(self, known: Moves) -> None:
         """Somebody has written the parameter since the last step."""
         now, after = sample(known.p), known.sample_after
-        if after is None or same(now, after) or known.p._array.size < 2:
+        known.is_written = True
+        if (after is not None and same(now, after)) or known.p._array.size < 2:
             return
         counter = known.p._version_counter
         site = self.audit.watch.data_write_site(known.p) or (counter[1] if len(counter) > 1 else None)
         back = next((number for number, value in known.samples if same(value, now)), None)
         if back is not None:
             known.set_back.append((self.audit.round, back, site))
-        elif now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
+        elif after is not None and now.shape == after.shape and float(np.abs(now - after).sum()) > RESET_SHARE * float(np.abs(after).sum()):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
@@ -94,8 +106,10 @@ class Movement(Subject):
             known = self.moves.get(id(p))
             if known is None:
                 continue
-            known.version_after = p._version_counter[0]
-            known.sample_after = sample(p)
+            version = p._version_counter[0]
+            known.writes_of_step = version - known.version_before
+            known.version_after, known.steps_after = version, record.steps
+            known.sample_after = sample(p) if self.audit.is_observing or known.is_written else None
             if known.before is not None:
                 self._measure(p, known)
         self.audit.watch.forget_data_writes()

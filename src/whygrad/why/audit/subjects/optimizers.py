@@ -32,13 +32,14 @@ class Lives:
 
 
 class Optimizers(Subject):
+    every_round = frozenset({"optimizer_made", "state_loaded"})
     checks = {"state": "momentum and averages of the optimizers accumulate"}
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self._lives: dict[Site, Lives] = {}
         # By id of a record: the entries of its state and the step count after its last step.
-        self._state: dict[int, tuple[int, float]] = {}
+        self._state: dict[int, tuple[int, float, int]] = {}
         # The parameters that each held at its last step; whether some were exchanged for others.
         self._held: dict[int, set[int]] = {}
         self._exchanged = False
@@ -65,7 +66,9 @@ class Optimizers(Subject):
     def before_step(self, record: OptimizerRecord) -> None:
         before = self._state.get(id(record))
         if before is not None:
-            entries, count = _extent(record.optimizer)
+            if not self.audit.is_observing and len(record.optimizer.state) >= before[2]:
+                return
+            entries, count, _ = _extent(record.optimizer)
             gone = self._held.get(id(record), set()) - record.held_ids
             exchanged = bool(gone) and len(gone) == len(record.held_ids - self._held[id(record)])
             if before[0] and (entries < before[0] or count < before[1] or exchanged):
@@ -74,11 +77,12 @@ class Optimizers(Subject):
                 del self._lost[id(record)][:-100]
 
     def after_step(self, record: OptimizerRecord) -> None:
-        self._state[id(record)] = _extent(record.optimizer)
+        if self.audit.is_observing or not record.optimizer.state:
+            self._state[id(record)] = _extent(record.optimizer)
         self._held[id(record)] = record.held_ids
 
     def was_seen(self, check: str) -> bool:
-        return any(entries for entries, _ in self._state.values())
+        return any(entries for entries, *_ in self._state.values())
 
     def findings(self) -> Iterator[Finding]:
         for site, lives in self._lives.items():
@@ -108,10 +112,10 @@ class Optimizers(Subject):
                     at=where or record.stepped_at, causes=(where, *cleared, record.made_at), symptom="wrong-value")
 
 
-def _extent(optimizer: Any) -> tuple[int, float]:
-    """The number of tensors in an optimizer's state, and the step count it has for the first parameter."""
+def _extent(optimizer: Any) -> tuple[int, float, int]:
+    """The number of tensors in an optimizer's state, the step count it has for the first parameter, and the number of parameters."""
     state = vars(optimizer).get("state", {})
     entries = sum(len(values) for values in state.values())
     first = next(iter(state.values()), {})
     count = first.get("step", 0) if "func_evals" not in first else 0  # LBFGS counts otherwise, and drops old directions
-    return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count))
+    return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count)), len(state)

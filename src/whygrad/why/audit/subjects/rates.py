@@ -41,6 +41,7 @@ class Rate:
 
 
 class Rates(Subject):
+    every_round = frozenset({"scheduler_stepped", "iterated"})
     checks = {
         "rate": "the learning rate does not become nothing",
         "schedule": "every schedule is stepped, on the optimizer that trains, after its steps",
@@ -89,7 +90,7 @@ class Rates(Subject):
         record, values = rate.record, rate.values
         if record.steps < MIN_STEPS:
             return
-        share = rate.steps_at_nothing / record.steps
+        share = rate.steps_at_nothing / values.count
         scheduler = self._scheduler_of(record)
         if scheduler is not None and self._is_cyclic_by_mistake(scheduler, record):
             yield self._per_batch(scheduler, record, f"its cosine has a period of {2 * scheduler.scheduler.T_max} steps and went down and up "
@@ -97,7 +98,7 @@ class Rates(Subject):
         elif share >= TOLERATED:
             history = (f"The learning rate of {record.kind} was {values.first:.3g} in the first step and {values.last:.3g} in the last: it was "
                        f"nothing (below {max(NOTHING, NOTHING_SHARE * values.greatest):.1g}) in {rate.steps_at_nothing} of "
-                       f"{count_of(record.steps, 'step')}")
+                       f"{count_of(values.count, 'step')}")
             if scheduler is not None and scheduler.kind in PER_EPOCH and scheduler.steps >= 0.8 * record.steps and record.steps >= 10:
                 yield self._per_batch(scheduler, record, history[0].lower() + history[1:])
             else:

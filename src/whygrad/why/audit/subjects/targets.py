@@ -54,6 +54,7 @@ class TargetHistory:
 
 
 class Targets(Subject):
+    every_round = frozenset({"sampler_made"})
     checks = {
         "targets-vary": "the targets are not constant",
         "targets-apart": "the targets are not in the inputs, and belong to them",
