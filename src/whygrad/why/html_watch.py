@@ -132,7 +132,7 @@ class HtmlWatch(Watch):
         count = self._counts[backward.site] = self._counts.get(backward.site, 0) + 1
         root = backward.root()
         dear = self._spent > FREE + SHARE * (began - self.began)
-        if root is None or (dear and count > 1):
+        if root is None or not self.traces or (dear and count > 1):
             return
         snapshot = take_snapshot(root, MAX_OPS)
         with suppress(Exception):  # attributes of the program's own objects may raise
