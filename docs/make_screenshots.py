@@ -68,13 +68,16 @@ def open_browser(folder: Path) -> Any:
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
 
 
-def shoot(browser: Any, name: str, element: str = "body") -> None:
-    """Write a picture in 256 colours: a third of the size, and the same to the eye."""
+def shoot(browser: Any, name: str, element: str = "") -> None:
+    """Write a picture of an element, or of what the window shows, in 256 colours: a third of the size, the same to the eye."""
     from PIL import Image
 
     browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));")
     path = DOCS / f"{name}.png"
-    browser.find_element(By.CSS_SELECTOR, element).screenshot(str(path))
+    if element:
+        browser.find_element(By.CSS_SELECTOR, element).screenshot(str(path))
+    else:
+        browser.save_screenshot(str(path))
     with Image.open(path) as picture:
         picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
@@ -134,7 +137,7 @@ def main() -> None:
         try:
             browser.set_window_size(1000, 1400)
             browser.get(terminal_page(Path(folder)).as_uri())
-            shoot(browser, "terminal")
+            shoot(browser, "terminal", "body")
             report_pages(browser, Path(folder))
         finally:
             browser.quit()

@@ -101,6 +101,7 @@ def test_it_opens_from_disk_without_errors_and_without_a_network(page: Any) -> N
 
 
 def test_an_answer_lights_its_path(page: Any) -> None:
+    page.find_element(By.CSS_SELECTOR, "#answer-2 .pick").click()
     button = page.find_element(By.CSS_SELECTOR, "#answer-1 .pick")
     assert button.get_attribute("aria-pressed") == "false"
     button.click()
@@ -167,7 +168,10 @@ def test_zoom_and_pan(page: Any) -> None:
 
 def test_it_can_be_read_without_a_mouse(page: Any) -> None:
     page.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
-    assert "pick" in page.switch_to.active_element.get_attribute("class")
+    for _ in range(12):  # the links of the header come first
+        if "pick" in page.switch_to.active_element.get_attribute("class"):
+            break
+        page.switch_to.active_element.send_keys(Keys.TAB)
     page.switch_to.active_element.send_keys(Keys.ENTER)
     assert page.find_element(By.CSS_SELECTOR, "#answer-1 .pick").get_attribute("aria-pressed") == "true"
     for _ in range(40):
@@ -212,16 +216,169 @@ def test_finding(page: Any) -> None:
     assert "nothing called" in page.find_element(By.ID, "detail").text
 
 
-def test_dark_and_narrow(page: Any) -> None:
-    background = "return getComputedStyle(document.body).backgroundColor"
-    light = page.execute_script(background)
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-    assert page.execute_script(background) != light
-    assert drawn(page) > 5
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    page.set_window_size(560, 800)
-    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    page.set_window_size(1500, 950)
+VISIBLE = """const r = arguments[0].getBoundingClientRect(), top = document.elementFromPoint(r.left + 2, r.top + 2),
+    bottom = document.elementFromPoint(r.left + 2, r.bottom - 2);
+    return arguments[0].contains(top) && arguments[0].contains(bottom)"""
+BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
+
+
+def test_it_opens_at_the_first_cause(page: Any) -> None:
+    assert page.find_element(By.CSS_SELECTOR, "#answer-1 .pick").get_attribute("aria-pressed") == "true"
+    assert page.execute_script("return scrollY") == 0
+    assert page.execute_script(VISIBLE, page.find_element(By.CSS_SELECTOR, "#answer-1 .pick"))
+    assert page.execute_script(VISIBLE, page.find_element(By.CSS_SELECTOR, "mark.cause.lit"))
+
+
+LONG = "# a comment\n" * 200 + PROGRAM.replace("for step in", "# another comment\n" * 200 + "for step in") + "# the end\n" * 100
+
+
+def test_a_cause_is_not_hidden_by_a_header(browser: Any, tmp_path: Path) -> None:
+    browser.get(written(tmp_path, LONG))
+    assert browser.execute_script(VISIBLE, browser.find_element(By.CSS_SELECTOR, "mark.cause.lit"))
+    link = browser.find_element(By.CSS_SELECTOR, "#answer-1 .causes a")
+    number = link.get_attribute("href").rpartition("#")[2]
+    browser.execute_script("document.getElementById('source').scrollTop = 1e6")  # above it, so that the line comes to the top
+    link.click()
+    assert browser.execute_script(VISIBLE, browser.find_element(By.CSS_SELECTOR, f"#{number} code"))
+    browser.execute_script("document.getElementById('source').scrollTop = 0")
+    browser.execute_script("document.getElementById('run').scrollIntoView()")
+    browser.execute_script("location.hash = ''")
+    browser.execute_script("arguments[0].click()", link)
+    assert browser.execute_script(VISIBLE, browser.find_element(By.CSS_SELECTOR, f"#{number} code"))
+
+
+def test_sections_are_not_hidden_by_the_header(page: Any) -> None:
+    for link in page.find_elements(By.CSS_SELECTOR, "nav a"):
+        link.click()
+        name = link.get_attribute("href").rpartition("#")[2]
+        assert page.execute_script("return location.hash") == f"#{name}"
+        heading = page.find_element(By.CSS_SELECTOR, f"#{name} h2, #{name} .pick")
+        assert page.execute_script(VISIBLE, heading), name
+
+
+def test_many_answers_are_folded(browser: Any, tmp_path: Path) -> None:
+    reads = "".join(f"print(model.encoder[{i}].{what}.grad)\n" for i in (0, 2) for what in ("weight", "bias"))
+    browser.get(written(tmp_path, PROGRAM + reads))
+    bodies = browser.find_elements(By.CSS_SELECTOR, ".answer .body")
+    assert len(bodies) > 4
+    assert [body.is_displayed() for body in bodies] == [True] + [False] * (len(bodies) - 1)
+    browser.find_element(By.CSS_SELECTOR, "#answer-3 .pick").click()
+    assert bodies[2].is_displayed()
+    assert not bodies[0].is_displayed()
+    assert browser.find_element(By.CSS_SELECTOR, "#answer-3 .pick").get_attribute("aria-expanded") == "true"
+
+
+def test_colours_follow_the_system_until_they_are_switched(browser: Any, address: str) -> None:
+    def system(name: str) -> None:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}]})
+        settle(browser)
+
+    def switch() -> str:
+        button = browser.find_element(By.ID, "theme")
+        button.click()
+        return str(button.get_attribute("aria-label"))
+
+    browser.get(address)
+    browser.execute_script("localStorage.clear()")
+    browser.refresh()
+    try:
+        system("light")
+        light = browser.execute_script(BACKGROUND)
+        system("dark")
+        dark = browser.execute_script(BACKGROUND)
+        assert dark != light
+        assert drawn(browser) > 5
+        assert browser.execute_script("return whygradDrawing.c.page") == "#111418"
+        assert switch() == "Switch to dark colours"
+        assert browser.execute_script(BACKGROUND) == light
+        browser.refresh()
+        assert browser.execute_script(BACKGROUND) == light
+        assert switch() == "Switch to light colours"
+        system("light")
+        assert browser.execute_script(BACKGROUND) == dark
+        assert browser.execute_script("return whygradDrawing.c.page") == "#111418"
+    finally:
+        browser.execute_script("localStorage.clear()")
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("width", [360, 560, 900])
+def test_narrow_screens(page: Any, width: int) -> None:
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                         {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    try:
+        page.refresh()
+        settle(page)
+        assert page.execute_script("return innerWidth") == width
+        page.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+        assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert page.execute_script("return scrollY") == 0
+        for name in ("answers", "source", "graph", "checks", "training", "layers", "run"):
+            assert page.find_element(By.ID, name).is_displayed()
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_fix_is_copied(page: Any) -> None:
+    page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    button = page.find_element(By.CSS_SELECTOR, "#answer-1 .copy")
+    button.click()
+    for _ in range(50):
+        if button.text == "copied":
+            break
+        time.sleep(0.05)
+    assert button.text == "copied"
+    assert "copied" in page.find_element(By.ID, "status").get_attribute("textContent")
+    text = page.execute_async_script("navigator.clipboard.readText().then(arguments[0], (e) => arguments[0](String(e)))")
+    assert text == "        codes = self.encoder(x)"
+
+
+def test_a_browser_without_a_clipboard(page: Any) -> None:
+    page.execute_script("Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+                        "document.execCommand = (what) => { window.copied = [what, document.activeElement.value]; return true; }")
+    page.find_element(By.CSS_SELECTOR, "#answer-1 .copy").click()
+    assert page.execute_script("return window.copied") == ["copy", "        codes = self.encoder(x)"]
+
+
+def test_on_paper_everything_is_light_and_unfolded(page: Any) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                         {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    try:
+        assert page.execute_script(BACKGROUND) == "rgb(251, 251, 250)"
+        assert not page.find_element(By.ID, "theme").is_displayed()
+        assert not page.find_element(By.TAG_NAME, "nav").is_displayed()
+        for name in ("answers", "source"):  # nothing is left to scroll to
+            element = page.find_element(By.ID, name)
+            assert page.execute_script("return arguments[0].scrollHeight <= arguments[0].clientHeight + 1", element)
+        assert all(body.is_displayed() for body in page.find_elements(By.CSS_SELECTOR, ".answer .body"))
+        page.execute_script("dispatchEvent(new Event('beforeprint'))")
+        assert page.execute_script("return whygradDrawing.c.page") == "#fbfbfa"
+        page.execute_script("dispatchEvent(new Event('afterprint'))")
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert len(page.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 10_000
+
+
+def test_layers_can_be_sorted(browser: Any, tmp_path: Path) -> None:
+    browser.get(written(tmp_path, PROGRAM.replace("    loss.backward()", "    loss.backward()\n    optimizer.step()").replace(
+        "for step in", "optimizer = torch.optim.SGD(model.parameters(), 0.1)\nfor step in")))
+
+    def names() -> list[str]:
+        return [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#layer-table tbody code")]
+
+    def keys(column: int) -> list[float]:
+        cells = browser.find_elements(By.CSS_SELECTOR, f"#layer-table tbody tr > :nth-child({column + 1})")
+        return [float(cell.get_attribute("data-key")) for cell in cells]
+
+    assert keys(3) == sorted(keys(3))
+    for column in (1, 2):
+        head = browser.find_element(By.CSS_SELECTOR, f"[data-sort='{column}']")
+        browser.execute_script("arguments[0].click()", head)
+        assert keys(column) == sorted(keys(column))
+        browser.execute_script("arguments[0].click()", head)
+        assert keys(column) == sorted(keys(column), reverse=True)
+    browser.execute_script("arguments[0].click()", browser.find_element(By.CSS_SELECTOR, "[data-sort='0']"))
+    assert names() == sorted(names())
 
 
 def test_hostile_text_does_nothing(browser: Any, tmp_path: Path) -> None:

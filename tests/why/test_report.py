@@ -138,8 +138,42 @@ def test_hostile_source(tmp_path: Path) -> None:
     assert [tag for tag, _ in elements.tags].count("script") == 2
 
 
+HOSTILE_NAMES = """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for number in range(12):
+            self.register_parameter(f"{number}<img src=x onerror=alert(1)>`&", nn.Parameter(torch.ones(2)))
+
+    def forward(self, x):
+        first, *rest = self.parameters()
+        return (x * first + sum(rest).detach()).sum()
+
+def main(net):
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(torch.randn(3, 2)).backward("<img>" and None)
+        optimizer.step()
+
+main(Net())
+"""
+
+
+@pytest.mark.parametrize("steps", ["1", "8"])
+def test_hostile_names(steps: str, tmp_path: Path) -> None:
+    page = run(tmp_path, HOSTILE_NAMES.replace("STEPS", steps))
+    elements = Elements(page)
+    assert not [tag for tag, _ in elements.tags if tag == "img"]
+    assert "11<img src=x onerror=alert(1)>`&" in " ".join(elements.text)
+    assert verdict_of(page) == ("odd" if steps == "1" else "bad")
+
+
 @pytest.mark.parametrize(("program", "words"), [
-    ("print(1)\n", "nothing to explain"),
+    ("print(1)\n", "nothing was seen: no backward pass ran"),
     ("import sys\nsys.exit(4)\n", "the program exited with 4"),
     ("import torch\nraise KeyError('<b>')\n", "KeyError: &#x27;&lt;b&gt;&#x27;"),
     ("import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n", "non-scalar-backward"),
@@ -150,6 +184,249 @@ def test_hostile_source(tmp_path: Path) -> None:
 ])
 def test_every_ending(program: str, words: str, tmp_path: Path) -> None:
     assert words in run(tmp_path, program)
+
+
+TRAINING = '''\
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(4, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.head({encode})
+
+
+def main(net, steps):
+    x, y = torch.randn(64, 4), torch.randint(0, 2, (64,))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    for step in range(steps):
+        chosen = torch.randperm(64)[:16]
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x[chosen]), y[chosen]){term}
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+
+
+main(Net(), {steps})
+'''
+
+
+def training(encode: str = "torch.tanh(self.encoder(x))", term: str = "", steps: int = 30) -> str:
+    return TRAINING.format(encode=encode, term=term, steps=steps)
+
+
+def header_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<header>"):page.index("<nav")])).strip()
+
+
+def verdict_of(page: str) -> str:
+    found = re.search(r'<span class="verdict (\w+)">', page)
+    assert found is not None
+    return found.group(1)
+
+
+def count_of(page: str, words: str) -> int:
+    found = re.search(rf"(\d+) {words}", header_of(page))
+    return int(found.group(1)) if found else 0
+
+
+def drawn_states(page: str) -> set[str]:
+    data = data_of(page)
+    return {data["states"][item[3]][0] for picture in data["pictures"] for item in picture["items"] if item[0] == "leaf"}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run(tmp_path_factory.mktemp("sound"), training())
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run(tmp_path_factory.mktemp("cut"), training("self.encoder(x).detach()"))
+
+
+def test_a_sound_program_has_no_alarm_and_says_what_was_not_seen(sound: str) -> None:
+    assert "nothing found wrong" in header_of(sound)
+    assert verdict_of(sound) == "open"  # never green while checks had nothing to look at
+    assert count_of(sound, "checks passed") == sound.count('<li class="passed">') > 10
+    assert count_of(sound, "not seen") == sound.count('<li class="not-seen">') > 0
+    assert drawn_states(sound) == {"flows"}
+    assert 'class="answer' not in sound
+
+
+def test_a_finding_agrees_with_the_drawing_and_the_check_list(cut: str) -> None:
+    assert header_of(cut).startswith("whygrad train.py 1 thing to explain")
+    assert verdict_of(cut) == "bad"
+    assert "drawn without a gradient" not in header_of(cut)
+    assert 'Concerns <code>encoder.weight</code>, <code>encoder.bias</code>' in cut
+    data = data_of(cut)
+    number, items = data["answers"][0]
+    leaves = {item[1]: item for item in data["pictures"][number]["items"] if item[0] == "leaf"}
+    assert {name: data["states"][item[3]][0] for name, item in leaves.items()} == {
+        "net.encoder.weight": "cut", "net.encoder.bias": "cut", "net.head.weight": "flows", "net.head.bias": "flows"}
+    assert {data["pictures"][number]["items"][i][1] for i in items} >= {"net.encoder.weight", "net.encoder.bias", "detach"}
+    assert leaves["net.encoder.weight"][8] == "see answer 1"
+    assert re.search(r'<li class="found">.*?every parameter that an optimizer holds gets a gradient.*?href="#answer-1"', cut)
+
+
+@pytest.mark.parametrize(("program", "kind", "words", "leaves"), [
+    # One step is too short for a finding; the drawing shows the cut all the same.
+    (training("self.encoder(x).detach()", steps=1), "odd", "2 drawn without a gradient", {"cut", "flows"}),
+    # The target's parameters are meant to stay apart.
+    (training(term=" + 0.1 * (net.head.weight - teacher.weight.detach()).square().mean()").replace(
+        "main(Net()", "teacher = nn.Linear(8, 2)\nmain(Net()"), "open", "1 cut off and in no optimizer", {"cut", "flows"}),
+    # Without an optimizer nobody knows what was meant.
+    (("import torch\nw, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)\n"
+      "(w * v.detach()).sum().backward()\n"), "odd", "1 drawn without a gradient", {"cut", "flows"}),
+    # What is cut off on one path is reached on another, in the same backward or in another one.
+    (training(term=" + 0.01 * (net.head.weight - 0.9 * net.head.weight.detach()).square().sum()"), "open", "nothing found wrong",
+     {"flows"}),
+    (("import torch\ntorch.manual_seed(0)\na, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)\n"
+      "one, two = torch.optim.SGD(a.parameters(), 0.1), torch.optim.SGD(b.parameters(), 0.1)\nfor _ in range(12):\n"
+      "    x = torch.randn(8, 2)\n    y = a(x)\n    two.zero_grad()\n    (b(y.detach()) - x[:, :1]).square().mean().backward()\n"
+      "    two.step()\n    one.zero_grad()\n    b(y).square().mean().backward()\n    one.step()\n"),
+     "open", "nothing found wrong", {"flows", "elsewhere"}),
+])
+def test_no_page_contradicts_itself(program: str, kind: str, words: str, leaves: set[str], tmp_path: Path) -> None:
+    page = run(tmp_path, program)
+    assert (verdict_of(page), drawn_states(page)) == (kind, leaves)
+    assert words in header_of(page)
+
+
+def test_odd_things_stand_apart() -> None:
+    place = SourceLocation("/tmp/a.py", 1, 1, 0, 3, "", "x.y")
+    odd = Answer(place, Explanation("strange", "odd-one", "It is odd.", odd=True))
+    wrong = Answer(place, Explanation("wrong", "wrong-one", "It is wrong."))
+    page = report.page([odd, wrong])
+    assert "1 thing to explain 1 odd" in header_of(page)
+    assert verdict_of(page) == "bad"
+    assert page.index("It is wrong.") < page.index('<h2 id="odd">') < page.index("It is odd.")
+    alone = report.page([odd])
+    assert verdict_of(alone) == "odd"
+    assert "nothing to explain" not in alone
+
+
+def test_what_is_not_wanted_is_not_called_passed(tmp_path: Path) -> None:
+    page = run(tmp_path, training("self.encoder(x).detach()"), "--only=nothing-like-it")
+    assert verdict_of(page) == "odd"
+    assert "nothing is shown 2 drawn without a gradient 1 found but not shown" in header_of(page)
+    assert "are drawn cut off from the loss; no answer is about them: what was found is not shown here." in page
+    assert not re.search(r'<li class="passed">[^/]*every parameter that an optimizer holds gets a gradient', page)
+
+
+def test_charts_over_the_steps(sound: str) -> None:
+    for name, title in (("loss", "Loss"), ("rate", "Learning rate"), ("gradient", "Gradient norm")):
+        figure = sound[sound.index(f'<figure class="chart" id="chart-{name}">'):]
+        figure = figure[:figure.index("</figure>")]
+        assert f'<title id="chart-{name}-title">{title} over the steps' in figure
+        assert 'role="img"' in figure
+        (points,) = re.findall(r'<path class="curve line-0" d="(M[^"]+)"/>', figure.replace('d="M1 4h24"', ""))
+        assert points.count("L") == 29
+        rows = re.findall(r"<tr><td>[^<]*</td><td>(\d+)</td><td>([^<]+)</td></tr>", figure)
+        assert (rows[0][0], rows[-1][0]) == ("1", "30")
+        if name == "rate":
+            assert "(logarithmic)" in figure
+            assert (rows[0][1], rows[-1][1]) == ("0.1", "0.001")
+
+
+def test_layers_are_sorted_by_how_far_they_move(cut: str, sound: str) -> None:
+    rows = re.findall(r'<tr><th scope="row"><code>([\w.]+)</code>(.*?)</tr>', cut)
+    assert [name for name, _ in rows][:2] == ["net.encoder.bias", "net.encoder.weight"]
+    assert all("never got a gradient" in row and "answer 1" in row for _, row in rows[:2])
+    for _, row in re.findall(r'<tr><th scope="row"><code>([\w.]+)</code>(.*?)</tr>', sound):
+        assert row.count('<svg class="histogram"') == 2
+        assert re.search(r"<title>gradient: from \S+ to \S+, mean", row)
+    keys = [float(row[2]) for row in re.findall(r'<tr>.*?data-key="(.*?)".*?data-key="(.*?)".*?data-key="(.*?)"', sound)]
+    assert len(keys) == 4
+    assert keys == sorted(keys)
+
+
+def test_the_run_is_described(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(training() + "import sys\nsys.exit(5)\n")
+    piped(tmp_path, "--quiet", "--html=report.html", "train.py", "--rate", "a <b>")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    entries = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert entries["program"].endswith("train.py")
+    assert entries["arguments"] == "--rate &#x27;a &lt;b&gt;&#x27;"
+    assert entries["ended"] == "the program exited with 5"
+    assert entries["optimizer steps"] == "30: SGD (30 steps)"
+    assert entries["backward passes"] == "30"
+    assert entries["trained parameters"] == "4"
+    assert re.fullmatch(r"[\d.]+ s", entries["duration"])
+    assert re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$", entries["started"])
+    assert re.match(r"whygrad \S+, Python 3\.\S+, NumPy \d", entries["versions"])
+
+
+RECREATED = """
+import torch
+from torch import nn
+net = nn.Linear(4, 1)
+for epoch in range(40):
+    optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+    for step in range(3):
+        optimizer.zero_grad()
+        net(torch.randn(8, 4)).square().mean().backward()
+        optimizer.step()
+"""
+
+
+def test_optimizers_made_in_a_loop_are_one_line(tmp_path: Path) -> None:
+    page = run(tmp_path, RECREATED)
+    assert "optimizer-recreated" in page
+    assert "SGD was made 40 times" in page
+    for name in ("rate", "gradient"):
+        figure = page[page.index(f'id="chart-{name}"'):]
+        figure = figure[:figure.index("</figure>")]
+        assert "line-0" in figure
+        assert "line-1" not in figure
+        assert "at step 1, " in figure
+        assert "at step 120" in figure
+    assert "SGD (3 steps) and 12 more" in page
+
+
+def test_a_loss_that_is_not_finite_is_marked_where_the_answer_says(tmp_path: Path) -> None:
+    page = run(tmp_path, training(term=" + (torch.log(torch.tensor(4.5 - step)) * net.head.weight.sum() * 1e-3)", steps=9))
+    figure = page[page.index('id="chart-loss"'):]
+    assert "the loss is not finite from step 6 on" in page
+    assert "not finite from step 6<" in figure[:figure.index("</figure>")]
+    assert page.count('<span class="remark">not finite</span>') == 4
+
+
+def test_the_fix_can_be_copied(cut: str) -> None:
+    assert 'data-copy="        return self.head(self.encoder(x))"' in cut
+
+
+DEEP = """\
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+net = nn.Sequential(*[m for _ in range(100) for m in (nn.Linear(16, 16), nn.LayerNorm(16), nn.GELU())], nn.Linear(16, 1))
+optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
+for step in range(600):
+    x = torch.randn(4, 16)
+    loss = nn.functional.mse_loss(net(x) if step < 12 else net[-1](x), x.mean(1, keepdim=True))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_report_of_a_hundred_layers_stays_small(tmp_path: Path) -> None:
+    page = run(tmp_path, DEEP)
+    assert len(page.encode()) < 1_500_000
+    assert "402 parameters" in page
+    assert "The 300 that move least and most are shown." in page
+    assert page.count('<tr><th scope="row">') == 300
 
 
 def test_the_programs_own_result_stands(tmp_path: Path) -> None:

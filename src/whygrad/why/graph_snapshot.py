@@ -7,6 +7,7 @@ gradient. After a watched backward, items and links have statistics of the gradi
 from __future__ import annotations
 
 import re
+import weakref
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,8 +21,10 @@ from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Site
 
-# States of the gradient at an item or on a link.
+# States of the gradient at an item or on a link. ELSEWHERE: cut off here, but reached on
+# another path or by another backward pass.
 UNKNOWN, FLOWS, ZERO, NAN, NOTHING, CUT, FROZEN = "unknown", "flows", "zero", "nan", "nothing", "cut", "frozen"
+ELSEWHERE = "elsewhere"
 
 
 class Stats(NamedTuple):
@@ -104,6 +107,8 @@ class GraphSnapshot:
     numbers: dict[int, int] = field(default_factory=dict)
     # (id of a node, position of the argument) -> number of its link
     positions: dict[tuple[int, int], int] = field(default_factory=dict)
+    # Number of a leaf's item -> the leaf.
+    leaves: dict[int, weakref.ref[Tensor]] = field(default_factory=dict)
     # Number of branches beyond the limit of ops.
     left_out: int = 0
 
@@ -241,7 +246,9 @@ def op_label(node: Node) -> str:
 
 
 def _add_leaf(snapshot: GraphSnapshot, leaf: Tensor, state: str = UNKNOWN) -> int:
-    return _add(snapshot, leaf, Item("leaf", "", shape=leaf._array.shape, state=state))
+    number = _add(snapshot, leaf, Item("leaf", "", shape=leaf._array.shape, state=state))
+    snapshot.leaves[number] = weakref.ref(leaf)
+    return number
 
 
 def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tuple[Cause, ...]) -> None:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,7 @@ from whygrad.base.frames import user_frame
 from whygrad.core.node import next_sequence_number
 from whygrad.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from whygrad.why.answers import Answer
+from whygrad.why.audit.subjects.history import History
 from whygrad.why.graph_layout import Box
 from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
 from whygrad.why.locations import SourceLocation, locate
@@ -110,8 +112,10 @@ class HtmlWatch(Watch):
         self._running: dict[int, DrawnBackward] = {}
         self._latest: DrawnBackward | None = None
         self._leaves: dict[int, int] = {}
-        self._began = time.perf_counter()
+        self.started = datetime.now().astimezone()  # with the offset from UTC: a report may be read elsewhere
+        self.began = time.perf_counter()
         self._spent = 0.0
+        self.audit.subjects.append(History(self.audit))
 
     def start(self) -> None:
         super().start()
@@ -127,8 +131,8 @@ class HtmlWatch(Watch):
             self._settle()
         count = self._counts[backward.site] = self._counts.get(backward.site, 0) + 1
         root = backward.root()
-        dear = self._spent > FREE + SHARE * (began - self._began)
-        if root is None or (dear and count > 1):
+        dear = self._spent > FREE + SHARE * (began - self.began)
+        if root is None or not self.traces or (dear and count > 1):
             return
         snapshot = take_snapshot(root, MAX_OPS)
         with suppress(Exception):  # attributes of the program's own objects may raise
@@ -188,6 +192,10 @@ class HtmlWatch(Watch):
         """The backward passes to draw, first those that answers refer to."""
         spoken_of = [drawn for drawn, _ in map(self.snapshot_for, answers) if drawn is not None]
         return list(dict.fromkeys([*spoken_of, *self.latest_drawn.values()]))[:MAX_SNAPSHOTS]
+
+    def count_backwards(self) -> int:
+        """Number of the program's backward passes (an explanation may have run others)."""
+        return sum(self._counts.values())
 
     def counted(self, drawn: DrawnBackward) -> int:
         """Number of backward passes from the same site."""

@@ -4,17 +4,25 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const DASHES = { zero: [2, 4], nan: [9, 3, 2, 3], cut: [6, 5], frozen: [1, 4] };
+  const DASHES = { zero: [2, 4], nan: [9, 3, 2, 3], cut: [6, 5], frozen: [1, 4], elsewhere: [10, 4] };
   const BADGES = { zero: "0", nan: "NaN", cut: "cut", frozen: "frozen" };
   const HEAD = 26, PAD = 14;
 
   // Answers and source.
 
+  // Of more answers than this, only the chosen one shows its text.
+  const MAX_UNFOLDED = 3;
+  const folding = data.answers.length > MAX_UNFOLDED;
+  byId("answers").classList.toggle("folding", folding);
+
   function pick(number, follow) {
     for (const item of document.querySelectorAll(".answer")) item.classList.remove("lit");
     for (const mark of document.querySelectorAll("mark.lit")) mark.classList.remove("lit");
-    for (const button of document.querySelectorAll(".pick"))
-      button.setAttribute("aria-pressed", String(Number(button.dataset.answer) === number));
+    for (const button of document.querySelectorAll(".pick")) {
+      const chosen = String(Number(button.dataset.answer) === number);
+      button.setAttribute("aria-pressed", chosen);
+      if (folding) button.setAttribute("aria-expanded", chosen);
+    }
     if (number === null) { if (drawing) drawing.light([]); return; }
     const item = byId(`answer-${number + 1}`);
     if (!item) return;
@@ -23,12 +31,23 @@
     const marks = [...document.querySelectorAll("mark")].filter((m) => m.dataset.answers.split(" ").includes(String(number)));
     for (const mark of marks) mark.classList.add("lit");
     const shown = marks.find((m) => m.classList.contains("cause")) || marks[0];
-    if (shown) shown.scrollIntoView({ block: "center", inline: "nearest" });
+    if (shown) scrollSourceTo(shown);
     const drawn = data.answers[number];
     if (drawing) {
       if (drawn) { choose(drawn[0]); drawing.light(drawn[1]); } else drawing.light([]);
     }
+  }
+
+  function pickAndAddress(number, follow) {
+    pick(number, follow);
     try { history.replaceState(null, "", `#answer-${number + 1}`); } catch { /* a file may have no history */ }
+  }
+
+  // Scrolls the source only: in a narrow window, where it stands below the answers, these stay in sight.
+  function scrollSourceTo(mark) {
+    const source = byId("source"), at = mark.getBoundingClientRect(), frame = source.getBoundingClientRect();
+    source.scrollTop += at.top - frame.top - (frame.height - at.height) / 2;
+    if (at.right > frame.right) source.scrollLeft += at.right - frame.right + 20;
   }
 
   function fromAddress() {
@@ -37,9 +56,75 @@
   }
 
   for (const button of document.querySelectorAll(".pick"))
-    button.addEventListener("click", () => pick(Number(button.dataset.answer), false));
+    button.addEventListener("click", () => pickAndAddress(Number(button.dataset.answer), false));
   for (const mark of document.querySelectorAll("mark"))
-    mark.addEventListener("click", () => pick(Number(mark.dataset.answers.split(" ")[0]), true));
+    mark.addEventListener("click", () => pickAndAddress(Number(mark.dataset.answers.split(" ")[0]), true));
+
+  for (const button of document.querySelectorAll(".copy"))
+    button.addEventListener("click", async () => {
+      const copied = await copy(button.dataset.copy);
+      button.textContent = copied ? "copied" : "not copied";
+      byId("status").textContent = copied ? "The fix is copied." : "The browser did not allow to copy.";
+      setTimeout(() => { button.textContent = "copy"; }, 2000);
+    });
+
+  async function copy(text) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed for a file in some browsers */ }
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    try { return document.execCommand("copy"); } catch { return false; } finally { area.remove(); }
+  }
+
+  // Sizes and colours of the page.
+
+  new ResizeObserver(() => {
+    const head = document.querySelector("header"), sticks = getComputedStyle(head).position === "sticky";
+    document.documentElement.style.setProperty("--head", `${sticks ? head.offsetHeight : 0}px`);
+  }).observe(document.querySelector("header"));
+
+  // The colours chosen by hand are remembered; without a choice they follow the system.
+  const theme = { dark: byId("dark"), media: byId("dark").media, button: byId("theme"), system: matchMedia("(prefers-color-scheme: dark)") };
+
+  function remembered(value) {
+    try {
+      if (value) localStorage.setItem("whygrad-theme", value);
+      return localStorage.getItem("whygrad-theme");
+    } catch { return null; }  // a file may have no storage
+  }
+
+  function isDark() { return theme.choice ? theme.choice === "dark" : theme.system.matches; }
+
+  function setColours() {
+    const chosen = theme.printing ? "light" : theme.choice;
+    theme.dark.media = { light: "not all", dark: "screen" }[chosen] || theme.media;
+    theme.button.textContent = isDark() ? "light" : "dark";
+    theme.button.setAttribute("aria-label", `Switch to ${theme.button.textContent} colours`);
+    if (drawing) drawing.recolour();
+  }
+
+  theme.button.addEventListener("click", () => {
+    theme.choice = isDark() ? "light" : "dark";
+    remembered(theme.choice);
+    setColours();
+  });
+  theme.system.addEventListener("change", setColours);
+  addEventListener("beforeprint", () => { theme.printing = true; setColours(); });
+  addEventListener("afterprint", () => { theme.printing = false; setColours(); });
+
+  // The table of layers: a click on a heading sorts by its column, another one turns the order round.
+  for (const button of document.querySelectorAll("[data-sort]"))
+    button.addEventListener("click", () => {
+      const head = button.parentElement, body = head.closest("table").tBodies[0], column = Number(button.dataset.sort);
+      const order = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending", sign = order === "ascending" ? 1 : -1;
+      for (const other of head.parentElement.cells) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", order);
+      const key = (row) => column ? Number(row.cells[column].dataset.key) : row.cells[0].textContent;
+      const rows = [...body.rows].map((row) => [key(row), row]);
+      rows.sort(([a], [b]) => sign * (column ? a - b : a.localeCompare(b, undefined, { numeric: true })));
+      body.append(...rows.map((row) => row[1]));
+    });
 
   // One backward pass: open boxes and coordinates.
 
@@ -72,7 +157,7 @@
 
     // A closed box has the most severe state of its items.
     worstStates() {
-      const order = ["nan", "cut", "zero", "flows", "frozen", "nothing", "unknown"].map((s) => data.states.findIndex((x) => x[0] === s));
+      const order = ["nan", "cut", "zero", "flows", "frozen", "elsewhere", "nothing", "unknown"].map((s) => data.states.findIndex((x) => x[0] === s));
       const rank = new Map(order.map((s, i) => [s, i]));
       const worst = this.p.boxes.map(() => order[order.length - 1]);
       this.p.spots.forEach((spot) => {
@@ -244,6 +329,12 @@
       this.fonts = { sans: style.getPropertyValue("--sans"), mono: style.getPropertyValue("--mono") };
     }
 
+    recolour() {
+      this.colours();
+      this.mapDrawn = false;
+      this.draw();  // at once: a page may be printed before the next frame
+    }
+
     show(number) {
       this.number = number;
       if (!this.scenes[number]) {
@@ -383,7 +474,7 @@
       to.fillStyle = kind === "box" ? this.c.page : this.c.item;
       to.strokeStyle = marked ? this.c.accent : this.c[state];
       to.lineWidth = marked ? 3 : kind === "leaf" ? 2 : 1.4;
-      to.setLineDash(state === "cut" && kind === "cut" ? [5, 4] : []);
+      to.setLineDash(kind === "cut" ? [5, 4] : []);
       to.beginPath();
       to.roundRect(at.x, at.y, at.w, at.h, kind === "leaf" ? at.h / 2 : kind === "box" ? 7 : 4);
       to.fill(); to.stroke();
@@ -640,7 +731,6 @@
       byId("which").addEventListener("change", (e) => this.show(Number(e.target.value)));
       byId("find").addEventListener("keydown", (e) => { if (e.key === "Enter") this.search(e.target.value); });
       new ResizeObserver(() => this.paint()).observe(canvas);
-      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours(); this.mapDrawn = false; this.paint(); });
     }
   }
 
@@ -678,5 +768,9 @@
   if (drawing) legend();
   window.whygradDrawing = drawing;  // for tests
   addEventListener("hashchange", fromAddress);
-  fromAddress();
+  theme.choice = remembered();
+  theme.button.hidden = false;
+  setColours();
+  // The page opens at the first cause, unless its address names another place.
+  if (location.hash) fromAddress(); else if (data.answers.length) pick(0, false);
 })();

@@ -1,4 +1,5 @@
-"""`whygrad run --html FILE`: one self-contained page with the answers, the source and a drawing of the graph.
+"""`whygrad run --html FILE`: one self-contained page with the answers, the source, a drawing of the graph, and what the audit
+measured.
 
 Text is written here, escaped; report.js draws the graph from data that is embedded as JSON.
 """
@@ -11,7 +12,6 @@ import html
 import json
 import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,25 @@ from whygrad.backends import formula
 from whygrad.io.atomic import replacing
 from whygrad.why import graph_layout
 from whygrad.why.answers import Answer
+from whygrad.why.audit.check_list import Check, check_list
 from whygrad.why.graph_snapshot import GraphSnapshot, Item, Stats
 from whygrad.why.html_watch import DrawnBackward
 from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.sections import drawn_leaves
+from whygrad.why.sections.checks import checks_section
+from whygrad.why.sections.drawn_leaves import DrawnLeaves
+from whygrad.why.sections.layers import layers
+from whygrad.why.sections.run_info import run_info
+from whygrad.why.sections.text import prose
+from whygrad.why.sections.training import training
+from whygrad.why.sections.verdict import Verdict, header, is_odd, nothing_found, verdict_of
 from whygrad.why.source_html import Mark, lines_of, rendered
 from whygrad.why.svg import STYLES, clipped, item_texts
 
 STATES = list(STYLES)
 MAX_LEAVES = 500
+# Parameters that an answer names without a click.
+MAX_NAMED = 6
 
 
 def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> None:
@@ -38,12 +49,19 @@ def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str |
 
 def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> str:
     """The whole page."""
+    answers = sorted(answers, key=is_odd)
     backwards: list[DrawnBackward] = watch.drawn_backwards(answers) if watch is not None else []
+    # Answers that are not wanted here (--only, --ignore, a baseline): they keep checks from being passed.
+    left_out = [] if watch is None else [answer for answer in watch.answers if not any(answer is shown for shown in answers)]
+    leaves = drawn_leaves.settle(backwards, answers, left_out, watch)
+    checks = [] if watch is None else check_list(watch, [*answers, *left_out], left_out)
+    steps = watch.audit.round if watch is not None else 0
+    verdict = verdict_of(answers, checks, leaves, steps, len(backwards))
     data = {"states": [[name, style[3]] for name, style in STYLES.items()],
-            "pictures": [_graph_data(backward, watch) for backward in backwards],
-            "answers": _where_answers_are_drawn(answers, watch, backwards)}
+            "pictures": [_graph_data(backward, watch, told) for backward, told in zip(backwards, leaves.told, strict=True)],
+            "answers": _where_answers_are_drawn(answers, watch, backwards, leaves)}
     parts = Path(__file__).parent
-    style, code = (parts / "report.css").read_text("utf-8"), (parts / "report.js").read_text("utf-8")
+    style, dark, code = [(parts / name).read_text("utf-8") for name in ("report.css", "report_dark.css", "report.js")]
     name = os.path.basename(script) if script else "program"
     return "\n".join([
         "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
@@ -51,11 +69,22 @@ def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None
         ("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
          f"style-src 'unsafe-inline'; script-src '{_digest(code)}'\">"),
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>whygrad: {html.escape(name)}</title>", f"<style>{style}</style>", "</head>", "<body>",
-        _header(name, answers, ended), "<main>", _answers(answers, script), '<div id="right">',
-        _sources(answers, script), _graph(backwards, watch), "</div>", "</main>",
+        f"<title>whygrad: {html.escape(name)}</title>", f"<style>{style}</style>",
+        # The switch changes the attribute `media`; paper is light.
+        f'<style id="dark" media="screen and (prefers-color-scheme: dark)">{dark}</style>', "</head>", "<body>",
+        header(name, verdict, ended), "<main>", _answers(answers, script, verdict), '<div id="right">',
+        _sources(answers, script), _graph(backwards, watch, leaves), "</div>", "</main>",
+        *_sections(answers, watch, checks, backwards), run_info(script, watch, ended),
         f'<script type="application/json" id="data">{embedded_json(data)}</script>', f"<script>{code}</script>", "</body>",
         "</html>", ""])
+
+
+def _sections(answers: Sequence[Answer], watch: Any, checks: Sequence[Check], backwards: list[DrawnBackward]) -> list[str]:
+    if watch is None:
+        return []
+    labels = {id(leaf): backward.snapshot.items[number].label for backward in reversed(backwards)
+              for number, reference in backward.snapshot.leaves.items() if (leaf := reference()) is not None}
+    return [checks_section(checks, answers), training(watch.audit), layers(watch.audit, answers, labels)]
 
 
 def _digest(text: str) -> str:
@@ -66,19 +95,6 @@ def embedded_json(data: Any) -> str:
     """JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _prose(text: str) -> str:
-    """Escaped text with `code` in code elements."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
-
-
-def _header(name: str, answers: Sequence[Answer], ended: str) -> str:
-    count = len(answers)
-    verdict = "nothing to explain" if not count else "1 thing to explain" if count == 1 else f"{count} things to explain"
-    how = f'<span class="ended" title="{html.escape(ended)}">{html.escape(ended)}</span>' if ended else ""
-    return (f'<header><span class="brand">whygrad</span><h1>{html.escape(name)}</h1>{how}'
-            f'<span class="verdict{" quiet" if not count else ""}">{verdict}</span></header>')
 
 
 def _short_location(location: SourceLocation) -> str:
@@ -93,25 +109,30 @@ def _files(answers: Sequence[Answer], script: str | None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _answers(answers: Sequence[Answer], script: str | None) -> str:
+def _answers(answers: Sequence[Answer], script: str | None, verdict: Verdict) -> str:
     files = _files(answers, script)
     if not answers:
-        return ('<section id="answers" aria-label="Answers"><p class="empty">No gradient of this program is surprising: every '
-                "<code>.grad</code> it looked at is what one would expect.</p></section>")
-    return ('<section id="answers" aria-label="Answers"><ol>'
-            + "".join(_answer(number, answer, files) for number, answer in enumerate(answers)) + "</ol></section>")
+        return f'<section id="answers" aria-label="Answers">{nothing_found(verdict)}</section>'
+    written = [_answer(number, answer, files) for number, answer in enumerate(answers)]
+    found, odd = "".join(written[:verdict.found]), "".join(written[verdict.found:])
+    groups = f"<ol>{found}</ol>" if found else ""
+    if odd:
+        groups += f'<h2 id="odd">Odd, but perhaps meant</h2><ol>{odd}</ol>'
+    return f'<section id="answers" aria-label="Answers">{groups}</section>'
 
 
 def _answer(number: int, answer: Answer, files: list[str]) -> str:
     explanation = answer.explanation
     question = answer.location.expression or answer.location.source_line.strip()
-    parts = [f'<li class="answer" id="answer-{number + 1}">',
+    parts = [f'<li class="answer{" odd" if is_odd(answer) else ""}" id="answer-{number + 1}">',
              (f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
              f'<span class="ordinal">{number + 1}</span><code>{html.escape(clipped(question, 120))}</code>'
              f'<span class="where">{html.escape(_short_location(answer.location))}</span></button>'),
-             (f'<p class="symptom">{_prose(explanation.headline)} '
+             (f'<p class="symptom">{prose(explanation.headline)} '
               f'<span class="category">{html.escape(explanation.category)}</span></p>'),
-             f"<p>{_prose(explanation.text)}</p>"]
+             f'<div class="body"><p>{prose(explanation.text)}</p>']
+    if explanation.parameters:
+        parts.append(_parameters(explanation.parameters))
     if explanation.causes:
         parts.append('<ul class="causes">' + "".join(
             f'<li><a href="#f{files.index(cause.file)}-{cause.line}">{html.escape(_short_location(cause))}</a> '
@@ -121,12 +142,24 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
         more = " → …" if len(explanation.path) > 12 else ""
         parts.append(f'<p class="path">{html.escape(" → ".join(explanation.path[:12]))}{more}</p>')
     if explanation.fix:
-        parts.append(f'<p class="fix"><b>Fix</b> {_prose(explanation.fix)}</p>')
+        parts.append(f'<p class="fix"><b>Fix</b> {prose(explanation.fix)}</p>')
     edit = explanation.edit
     if edit is not None:
         shown = "\n".join(f"<span>{what}</span>\n{html.escape(new)}" for what, new in edit.changes())
-        parts.append(f'<pre class="edit">{shown}</pre>')
-    return "".join([*parts, "</li>"])
+        copied = "\n".join(new for _, new in edit.changes() if new)
+        button = (f'<button type="button" class="copy" data-copy="{html.escape(copied)}" '
+                  f'aria-label="Copy the fix of answer {number + 1}">copy</button>') if copied else ""
+        parts.append(f'<div class="edit">{button}<pre>{shown}</pre></div>')
+    return "".join([*parts, "</div></li>"])
+
+
+def _parameters(names: list[str]) -> str:
+    """How many parameters an answer concerns, and which."""
+    written = ", ".join(f"<code>{html.escape(name)}</code>" for name in names[:MAX_LEAVES])
+    if len(names) <= MAX_NAMED:
+        return f'<p class="parameters">Concerns {written}</p>'
+    more = f" and {len(names) - MAX_LEAVES} more" if len(names) > MAX_LEAVES else ""
+    return f'<details class="parameters"><summary>Concerns {len(names)} parameters</summary>{written}{more}</details>'
 
 
 def _sources(answers: Sequence[Answer], script: str | None) -> str:
@@ -142,13 +175,14 @@ def _sources(answers: Sequence[Answer], script: str | None) -> str:
     return f'<section id="source" aria-label="Source" tabindex="0">{"".join(parts)}</section>'
 
 
-def _graph(backwards: list[DrawnBackward], watch: Any) -> str:
+def _graph(backwards: list[DrawnBackward], watch: Any, leaves: DrawnLeaves) -> str:
     if not backwards:
         return ('<section id="graph" aria-label="Graph"><p class="empty">No backward walked a graph, so there is nothing to '
                 "draw.</p></section>")
     titles = [html.escape(_title(backward, watch)) for backward in backwards]
     options = "".join(f'<option value="{i}">{title}</option>' for i, title in enumerate(titles))
-    tables = "".join(_leaf_table(i, backward) for i, backward in enumerate(backwards))
+    tables = "".join(_leaf_table(i, backward, leaves.told[i]) for i, backward in enumerate(backwards))
+    remarks = "".join(f'<p class="note">{prose(remark)}</p>' for remark in leaves.remarks())
     return f"""<section id="graph" aria-label="Graph">
 <div class="tools"><h2>Gradient flow</h2>
 <select id="which" aria-label="Which backward">{options}</select>
@@ -158,7 +192,7 @@ def _graph(backwards: list[DrawnBackward], watch: Any) -> str:
 <button type="button" data-do="fit" title="Show everything (0)">fit</button>
 <button type="button" data-do="open">open all</button><button type="button" data-do="close">close all</button>
 <button type="button" data-do="large" aria-pressed="false">enlarge</button></span></div>
-<p id="note" class="note"></p>
+<p id="note" class="note"></p>{remarks}
 <div id="stage"><canvas id="canvas" tabindex="0" role="application" aria-describedby="keys" aria-label="Drawing of the graph">
 </canvas><canvas id="map" aria-hidden="true"></canvas><p id="legend"></p><div id="tip" role="tooltip" hidden></div></div>
 <p id="detail" aria-live="polite"></p>
@@ -177,15 +211,17 @@ def _title(backward: DrawnBackward, watch: Any) -> str:
     return "backward" if where is None else f"line {where.line}: {clipped(where.expression, 40) or 'backward'}{which}"
 
 
-def _leaf_table(index: int, backward: DrawnBackward) -> str:
-    leaves = [item for item in backward.snapshot.items if item.kind == "leaf"]
+def _leaf_table(index: int, backward: DrawnBackward, told: dict[int, list[int]]) -> str:
+    leaves = [(number, item) for number, item in enumerate(backward.snapshot.items) if item.kind == "leaf"]
     rows = "".join(
         f'<tr><td>{html.escape(item.label or "a leaf")}</td><td>{html.escape(str(tuple(item.shape or ())))}</td>'
         f'<td class="{item.state}">{STYLES[item.state][3]}</td>'
-        f'<td>{"" if item.stats is None else format(item.stats.norm, ".4g")}</td></tr>' for item in leaves[:MAX_LEAVES])
+        f'<td>{"" if item.stats is None else format(item.stats.norm, ".4g")}</td>'
+        f'<td>{", ".join(str(n + 1) for n in told.get(number, []))}</td></tr>' for number, item in leaves[:MAX_LEAVES])
     more = f"<caption>the first {MAX_LEAVES} of {len(leaves)} leaves</caption>" if len(leaves) > MAX_LEAVES else ""
     return (f'<table data-picture="{index}">{more}<thead><tr><th scope="col">leaf</th><th scope="col">shape</th>'
-            f'<th scope="col">gradient</th><th scope="col">norm</th></tr></thead><tbody>{rows}</tbody></table>')
+            '<th scope="col">gradient</th><th scope="col">norm</th><th scope="col">answer</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>")
 
 
 class InternedValues:
@@ -204,7 +240,7 @@ class InternedValues:
         return found
 
 
-def _graph_data(backward: DrawnBackward, watch: Any) -> dict[str, Any]:
+def _graph_data(backward: DrawnBackward, watch: Any, told: dict[int, list[int]]) -> dict[str, Any]:
     snapshot = backward.snapshot
     texts = [item_texts(item) for item in snapshot.items]
     layout = graph_layout.arrange(snapshot, backward.calls, [graph_layout.text_width(clipped(a), b) for a, b in texts])
@@ -212,8 +248,8 @@ def _graph_data(backward: DrawnBackward, watch: Any) -> dict[str, Any]:
     written: dict[tuple[str, str], list[str]] = {}
     items = [[item.kind, item.label or "a leaf", second, STATES.index(item.state), _location_number(locations, item),
               formulas.number(_formula(item, written)), None if item.shape is None else list(item.shape), _stats(item.stats),
-              item.detail]
-             for item, (_, second) in zip(snapshot.items, texts, strict=True)]
+              _detail(item, told.get(number, []))]
+             for number, (item, (_, second)) in enumerate(zip(snapshot.items, texts, strict=True))]
     # A leaf that is drawn several times has several entries with the same item.
     placed = [[p.item, p.box, p.parent, p.layer, round(p.x, 1), round(p.y, 1), round(p.width, 1)] for p in layout.items]
     edges = [[a, b, STATES.index(snapshot.links[n].state), _number(snapshot.links[n].norm), snapshot.links[n].argument]
@@ -225,6 +261,11 @@ def _graph_data(backward: DrawnBackward, watch: Any) -> dict[str, Any]:
                 f"drawn, and {snapshot.left_out:,} branches that lead on from them are left out.")
     return {"title": _title(backward, watch), "note": note, "height": graph_layout.HEIGHT, "items": items, "spots": placed,
             "edges": edges, "boxes": boxes, "places": locations.values, "formulas": formulas.values}
+
+
+def _detail(item: Item, answers: list[int]) -> str:
+    about = f"see answer {', '.join(str(n + 1) for n in answers)}" if answers else ""
+    return ". ".join(text for text in (item.detail.removesuffix("."), about) if text)
 
 
 def _location_number(locations: InternedValues, item: Item) -> int:
@@ -256,27 +297,33 @@ def _number(x: float | None) -> Any:
     return str(x)
 
 
-def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, backwards: list[DrawnBackward]) -> list[Any]:
+def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, backwards: list[DrawnBackward],
+                             leaves: DrawnLeaves) -> list[Any]:
     """For each answer [number of its backward, items of its path], or None."""
     if watch is None:
         return [None] * len(answers)
     found: list[Any] = []
-    for answer in answers:
+    for number, answer in enumerate(answers):
         backward, about = watch.snapshot_for(answer)
-        found.append([backwards.index(backward), path_of(backward.snapshot, answer, about)] if backward in backwards else None)
+        if backward in backwards:
+            which = backwards.index(backward)
+        else:  # nothing was read in this line: the first backward with a leaf that it is about
+            about = None
+            which = next((i for i, told in enumerate(leaves.told) if any(number in some for some in told.values())), -1)
+        told = leaves.told[which] if which >= 0 else {}
+        items = [*([] if about is None else [about]), *(item for item, some in told.items() if number in some)]
+        found.append([which, path_of(backwards[which].snapshot, answer, items)] if which >= 0 else None)
     return found
 
 
-def path_of(snapshot: GraphSnapshot, answer: Answer, about: int | None) -> list[int]:
-    """The items to highlight for an answer: from the tensor or the cause up to the loss."""
+def path_of(snapshot: GraphSnapshot, answer: Answer, about: list[int]) -> list[int]:
+    """The items to highlight for an answer: from its tensors or the cause up to the loss."""
     causes = {(cause.file, cause.line, cause.column) for cause in answer.explanation.causes}
-    start = []
+    start = list(about)
     for number, item in enumerate(snapshot.items):
         where = locate(item.site) if item.site is not None else None
         if where is not None and (where.file, where.line, where.column) in causes:
             start.append(number)
-    if about is not None:
-        start.append(about)
     above: dict[int, list[int]] = {}
     for link in snapshot.links:
         above.setdefault(link.target, []).append(link.source)

@@ -6,11 +6,10 @@ import html
 import io
 import itertools
 import keyword
-import linecache
 import tokenize
 from typing import NamedTuple
 
-from whygrad.why.locations import SourceLocation
+from whygrad.why.locations import SourceLocation, source_lines
 
 # A file with more lines is shown only AROUND its marks; a longer line is cut.
 MAX_LINES, AROUND, MAX_LINE_LENGTH = 1500, 25, 400
@@ -25,7 +24,7 @@ class Mark(NamedTuple):
 
 
 def lines_of(file: str) -> list[str]:
-    return [line.rstrip("\n") for line in linecache.getlines(file)]
+    return [line.rstrip("\n") for line in source_lines(file)]
 
 
 def rendered(lines: list[str], marks: list[Mark], prefix: str) -> str:

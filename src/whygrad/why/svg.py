@@ -17,6 +17,7 @@ from whygrad.why import graph_layout, record
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.graph_snapshot import (
     CUT,
+    ELSEWHERE,
     FLOWS,
     FROZEN,
     NAN,
@@ -39,6 +40,7 @@ STYLES = {
     NAN: ("#c2255c", "#ff6f9c", "9 3 2 3", "nan or infinite"),
     CUT: ("#555b66", "#a9b0bc", "6 5", "cut off"),
     FROZEN: ("#2a9d8f", "#63cfc2", "1 3", "frozen"),
+    ELSEWHERE: ("#6b7fa3", "#8fa3c7", "10 4", "not on this path, but on another one"),
     NOTHING: ("#a3a8b0", "#6c737e", "", "no gradient came here"),
     UNKNOWN: ("#7b818b", "#8d95a1", "", "not measured"),
 }

@@ -158,7 +158,8 @@ class Audit:
             found = self.optimizers[id(optimizer)] = OptimizerRecord(optimizer)
             self.tell("optimizer_made", found)
             if len(self.optimizers) > MAX_OPTIMIZERS:
-                oldest = min(self.optimizers.values(), key=lambda known: known.last_round)
+                others = [known for known in self.optimizers.values() if known is not found]
+                oldest = min(others, key=lambda known: known.last_round)
                 self.tell("optimizer_forgotten", oldest)
                 del self.optimizers[id(oldest.optimizer)]
         return found

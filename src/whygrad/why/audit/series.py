@@ -13,13 +13,14 @@ class Series:
         self.entries: list[tuple[int, float]] = []
         self.count = 0
         self._stride = 1
+        self.last_number = -1
         self.first = self.last = float("nan")
         self.least, self.greatest = float("inf"), float("-inf")
 
     def add(self, number: int, value: float) -> None:
         if not self.count:
             self.first = value
-        self.last = value
+        self.last_number, self.last = number, value
         self.least = min(self.least, value)  # comparisons with nan are false, so that nan is not taken
         self.greatest = max(self.greatest, value)
         if self.count % self._stride == 0:
