@@ -61,18 +61,18 @@ class Settings(Subject):
             sites = [cause.site for x in (q, p) for cause in x._cause if cause.site is not None]
             written = [site for x in (q, p) if (site := self.audit.watch.data_replaced_at(x)) is not None]
             yield finding("apart", "weights-shared", "two parameters share one memory",
-                          f"{listed(names)} are two parameters on the same memory (one was given the other's .data): the optimizer made "
-                          f"{at(record.made_at)} updates it twice in every step, and they can never differ.",
-                          "copy the values: p.data.copy_(q.data), or q.data.clone().", causes=(*written, *sites[:2], record.made_at),
-                          parameters=names, symptom="wrong-value")
+                          f"{listed(names)} are two parameters on the same memory (one was given the other's .data): the "
+                          f"optimizer made {at(record.made_at)} updates it twice in every step, and they can never differ.",
+                          "copy the values: p.data.copy_(q.data), or q.data.clone().",
+                          causes=(*written, *sites[:2], record.made_at), parameters=names, symptom="wrong-value")
 
     def _dampened(self, record: OptimizerRecord) -> Iterator[Finding]:
         for group in record.groups:
             if group.get("momentum") and group.get("dampening", 0) >= 1 and record.steps >= MIN_STEPS:
                 yield finding("options", "option-disables", "dampening=1 keeps new gradients out of the momentum",
                               f"{record.kind}, made {at(record.made_at)}, has momentum={group['momentum']:g} and "
-                              f"dampening={group['dampening']:g}: every new gradient is multiplied by 1 - dampening = 0, so only the first one "
-                              "ever counts.",
+                              f"dampening={group['dampening']:g}: every new gradient is multiplied by 1 - dampening = 0, "
+                              "so only the first one ever counts.",
                               "use dampening=0 (the default).", at=record.stepped_at, causes=(record.made_at,))
                 return
 
@@ -83,9 +83,9 @@ class Settings(Subject):
             if known.kind == "OneCycleLR" and isinstance(total, int) and record is not None and known.steps < 0.3 * total and (
                     record.steps >= 0.8 * total):
                 yield finding("options", "schedule-wrong", "the schedule is stepped too seldom",
-                              f"OneCycleLR, made {at(known.made_at)}, is meant for {total} steps, but was stepped {count_of(known.steps, 'time')} "
-                              f"{at(known.stepped_at)} in {count_of(record.steps, 'step')} of the optimizer: the learning rate stays near its small "
-                              "beginning.",
+                              f"OneCycleLR, made {at(known.made_at)}, is meant for {total} steps, but was stepped "
+                              f"{count_of(known.steps, 'time')} {at(known.stepped_at)} in {count_of(record.steps, 'step')} "
+                              "of the optimizer: the learning rate stays near its small beginning.",
                               "call scheduler.step() after every batch (OneCycleLR counts batches).",
                               causes=(known.stepped_at, known.made_at), symptom="wrong-value")
 
@@ -94,24 +94,25 @@ class Settings(Subject):
         for code, count in codes.items():
             if code is not None and count >= MIN_HOOKS:
                 yield finding("apart", "hooks-piled-up", "one hook is registered again and again",
-                              f"`{path or type(module).__name__}` has {count} forward hooks of the same function, line {code.co_firstlineno}: each "
-                              "registration adds one, and all of them run in every forward.",
+                              f"`{path or type(module).__name__}` has {count} forward hooks of the same function, line "
+                              f"{code.co_firstlineno}: each registration adds one, and all of them run in every forward.",
                               "register it once, before the loop, or remove the old one (handle.remove()).",
                               causes=(*self.audit.watch.hook_sites(code), (code, 0)), symptom="wrong-value")
 
     def _without_momentum(self, path: str, module: Any) -> Iterator[Finding]:
         if "BatchNorm" in type(module).__name__ and getattr(module, "momentum", None) == 0 and module.track_running_stats:
             yield finding("options", "option-disables", "batch norm never learns its running statistics",
-                          f"`{path}` has momentum=0: in this formula the running mean and variance keep their old values (0 and 1) for ever, and "
-                          "evaluation normalises with them.",
-                          "use momentum=0.1 (the default), or None for a plain average.", causes=(self.audit.modules.made_at(module),),
-                          symptom="wrong-value")
+                          f"`{path}` has momentum=0: in this formula the running mean and variance keep their old values "
+                          "(0 and 1) for ever, and evaluation normalises with them.",
+                          "use momentum=0.1 (the default), or None for a plain average.",
+                          causes=(self.audit.modules.made_at(module),), symptom="wrong-value")
 
     def _flagged(self) -> Iterator[Finding]:
         for module, site, value in self.audit.watch.flagged_modules():
             frozen = [name for name, p in module.named_parameters() if not p.requires_grad]
             if isinstance(module, Module) and value and frozen:
                 yield finding("options", "frozen", "setting requires_grad on a module does nothing",
-                              f"`module.requires_grad = True` {at(site)} only sets an attribute of the module (of {type(module).__name__}): its "
-                              f"{count_of(len(frozen), 'parameter')} ({listed(frozen)}) stay frozen, requires_grad is False.",
+                              f"`module.requires_grad = True` {at(site)} only sets an attribute of the module (of "
+                              f"{type(module).__name__}): its {count_of(len(frozen), 'parameter')} ({listed(frozen)}) stay "
+                              "frozen, requires_grad is False.",
                               "call module.requires_grad_(True), or set it on each parameter.", causes=(site,), parameters=frozen)
