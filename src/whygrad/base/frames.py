@@ -46,12 +46,12 @@ def user_frame(depth: int = 1) -> FrameType:
 def program_frame(depth: int = 1) -> FrameType:
     """As `user_frame`, but skips frames of Python's standard library too, such as `copy.deepcopy`."""
     frame = user_frame(depth + 1)
-    while frame.f_back is not None and (_is_of_standard_library(frame) or is_internal(frame)):
+    while frame.f_back is not None and (is_of_standard_library(frame) or is_internal(frame)):
         frame = frame.f_back
     return frame
 
 
-def _is_of_standard_library(frame: FrameType) -> bool:
+def is_of_standard_library(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith((_STANDARD_LIBRARY, "<frozen"))
 
 

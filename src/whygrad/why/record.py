@@ -11,7 +11,7 @@ import weakref
 from types import CodeType
 from typing import Any
 
-from whygrad.base.frames import is_internal, program_frame, user_frame
+from whygrad.base.frames import is_internal, is_of_standard_library, program_frame, user_frame
 
 Site = tuple[CodeType, int]
 
@@ -46,6 +46,8 @@ def callers(limit: int = 2) -> tuple[Site, ...]:
     found: list[Site] = []
     frame = program_frame(1).f_back
     while frame is not None and len(found) < limit:
+        if is_of_standard_library(frame):
+            break  # runpy, which runs the program
         if not is_internal(frame):
             found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back

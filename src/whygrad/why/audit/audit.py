@@ -144,12 +144,14 @@ class Audit:
         if self._is_busy or not listeners:
             return
         self._is_busy = True
-        for listener in listeners:
-            try:
-                listener(*facts)
-            except Exception as error:
-                self.watch.failed_in(f"{event}, {type(getattr(listener, '__self__', None)).__name__}", error)
-        self._is_busy = False
+        try:
+            for listener in listeners:
+                try:
+                    listener(*facts)
+                except Exception as error:
+                    self.watch.failed_in(f"{event}, {type(getattr(listener, '__self__', None)).__name__}", error)
+        finally:
+            self._is_busy = False
 
     def record_of(self, optimizer: Any) -> OptimizerRecord:
         """The record of an optimizer, which is made when it is first seen."""

@@ -19,10 +19,11 @@ from whygrad.why.audit.subjects.optimizers import Optimizers
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.scaling import LossScaling
+from whygrad.why.audit.subjects.settings import Settings
 from whygrad.why.audit.subjects.structure import Structure
 from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    LossInputs, Modes, Layers, Structure, Aliases, Curvature, Memory)
+    LossInputs, Modes, Layers, Structure, Settings, Aliases, Curvature, Memory)

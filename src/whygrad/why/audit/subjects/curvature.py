@@ -11,12 +11,13 @@ from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import array_of
 from whygrad.why.causes import at
+from whygrad.why.gradient_flow import BOUNDED, RECTIFIED
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_TIMES = 3
 MAX_SITES = 64
-PIECEWISE = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold", "prelu")
+PIECEWISE = RECTIFIED | BOUNDED
 
 
 class Curvature(Subject):

@@ -94,7 +94,10 @@ class Inputs(Subject):
         history.site, history.made = call.site, self.audit.provenance.of(t)
         array = array_of(t)
         history.kind, history.batch = array.dtype.kind, array.shape[0] if array.ndim else 0
-        history.low, history.high = min(history.low, float(array.min())), max(history.high, float(array.max()))
+        for x in _tensors(call):  # a second argument may say what the first does not
+            values = array_of(x)
+            if values.size and values.dtype.kind in "fiu":
+                history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
         if array.ndim == 2 and array.shape[1] <= MAX_FEATURES and array.dtype.kind == "f":
             lows, highs = array.min(0), array.max(0)
             if history.lows is not None and history.lows.shape == lows.shape:

@@ -20,7 +20,7 @@ from whygrad.why.run_facts import drop_oldest
 MIN_ROUNDS = 4
 MAX_SITES = 512
 # A dropout that leaves less than this share leaves nothing.
-MIN_KEPT = 0.05
+MIN_KEPT = 0.0501
 # Share of a layer's outputs at the flat end of its function.
 SATURATED_SHARE = 0.9
 # Where the flat ends begin: the derivative is below 1e-3 there.
@@ -118,7 +118,7 @@ class Layers(Subject):
         p = call.argument(1, "p", 0.5)
         seen = _seen(self._dropout, call.site, "dropout")
         seen.detail = p
-        seen.note(self.audit.round, p > 1 - MIN_KEPT)
+        seen.note(self.audit.round, p >= 1 - MIN_KEPT)
 
     def module_called(self, call: ModuleCall) -> None:
         if not call.depth:
@@ -233,7 +233,7 @@ class Layers(Subject):
 
 def _drops_all(module: Any) -> bool:
     p = getattr(module, "p", getattr(module, "dropout", 0))
-    return isinstance(p, (int, float)) and p > 1 - MIN_KEPT
+    return isinstance(p, (int, float)) and p >= 1 - MIN_KEPT
 
 
 def _seen(known: dict[Site, Seen], site: Site, name: str) -> Seen:

@@ -24,6 +24,9 @@ MAX_SITES = 64
 BETWEEN = (VIEWS | BOUNDED | rows_with("picking") | (ARITHMETIC & {"add"})
            | {"gather", "index", "getitem", "flatten", "contiguous", "clone"})
 MAX_DISTANCE = 12
+# What activations can give, and losses that measure a distance to a number.
+RANGES = {"relu": (0.0, float("inf")), "sigmoid": (0.0, 1.0), "tanh": (-1.0, 1.0)}
+DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 
 
 class LossInput:
@@ -37,6 +40,8 @@ class LossInput:
         self.activations: dict[str, tuple[int, Site]] = {}
         self.looks: dict[str, int] = {}
         self.options: dict[str, Any] = {}
+        # The activation that made it, and the least share of targets beyond what that can give.
+        self.beyond: tuple[tuple[str, Site], float] | None = None
 
 
 class LossInputs(Subject):
@@ -67,8 +72,18 @@ class LossInputs(Subject):
         if chain[1:] and chain[0][0] == "log":
             name, site = f"log of {chain[1][0]}", chain[1][1]
             known.activations[name] = known.activations.get(name, (0, site))[0] + 1, site
+        self._note_range(known, chain, call)
         look = _look(array_of(prediction))
         known.looks[look] = known.looks.get(look, 0) + 1
+
+    def _note_range(self, known: LossInput, chain: list[tuple[str, Site]], call: Call) -> None:
+        """Count targets that the activation before the loss cannot give."""
+        target = call.argument(1, "target")
+        bounds = RANGES.get(chain[0][0]) if chain and known.name in DISTANCES else None
+        if bounds is not None and isinstance(target, Tensor) and array_of(target).size:
+            values = array_of(target)
+            share = float(((values < bounds[0] - 1e-3) | (values > bounds[1] + 1e-3)).mean())
+            known.beyond = chain[0], share if known.beyond is None else min(share, known.beyond[1])
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         if row_name(node) == "log" and node.edges:
@@ -101,6 +116,13 @@ class LossInputs(Subject):
             return finding("loss-input", category, headline, text, fix, at=known.site,
                            causes=(*(() if site is None else (site,)), known.site, *criterion), symptom="wrong-value", odd=odd)
 
+        if known.beyond is not None and known.beyond[1] > 0.1:
+            (name, site), share = known.beyond
+            yield report("output-range", "targets lie beyond what the output can reach",
+                         f"{share:.0%} of the targets of {loss} {at(known.site)} lie outside of what {name} {at(site)} can give "
+                         f"({RANGES[name][0]:g} to {RANGES[name][1]:g}): they can never be predicted, and there the gradient "
+                         "is zero or small.",
+                         f"leave out {name} after the last layer, or scale the targets.", site)
         where = f"{loss} {at(known.site)}"
         if loss == "cross_entropy":
             if "softmax" in made or ("probabilities" in looks and "log_softmax" not in made):
@@ -161,7 +183,7 @@ def activations_of(t: Tensor) -> list[tuple[str, Site]]:
     return [first[:2]] if second is None else [first[:2], second[:2]]
 
 
-NAMED = {"softmax", "log_softmax", "sigmoid", "log", "exp", "logsigmoid", "safe_softmax", "_softmax", "_log_softmax"}
+NAMED = {"relu", "tanh", "softmax", "log_softmax", "sigmoid", "log", "exp", "logsigmoid", "safe_softmax", "_softmax", "_log_softmax"}
 
 
 def _activation(source: Any) -> Any:

@@ -139,6 +139,10 @@ class Movement(Subject):
         if len(known.samples) < MAX_SAMPLES:
             known.samples.append((self.audit.round, known.sample_after))  # type: ignore[arg-type]
 
+    def optimizer_forgotten(self, record: OptimizerRecord) -> None:
+        for p in record.parameters:
+            self.moves.pop(id(p), None)
+
     def was_seen(self, check: str) -> bool:
         return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
 
@@ -155,7 +159,8 @@ class Movement(Subject):
     def _reset(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         back = [m for m in moves if len({number for number, _, _ in m.set_back}) >= 2]
         again = [m for m in moves if len(m.overwritten) >= 2]
-        undone = [m for m in moves if len(m.undone) >= 4]
+        # Every step, not one in a few: then it is a slow average that is meant (Lookahead).
+        undone = [m for m in moves if len(m.undone) >= max(4, 0.7 * m.ratios.count)]
         if undone and not back and not again:
             names = [self.audit.name_of(m.p) for m in undone]
             site = undone[0].undone[-1][1]

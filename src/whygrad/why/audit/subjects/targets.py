@@ -273,7 +273,9 @@ class Targets(Subject):
                           "give every class a weight above zero.", at=history.site,
                           causes=(*lines_of(history.weight_made)[:2], *self._made_of_loss(history.site), history.site),
                           symptom="wrong-value")
-        missing = np.flatnonzero(counts == 0)
+        others = [known.histogram for known in self.histories.values()
+                  if known.classes == history.classes and known.histogram is not None]
+        missing = np.flatnonzero(sum(others) == 0)
         seen = counts.sum()
         if missing.size and not is_vocabulary and seen >= MIN_PER_CLASS * history.classes:
             names = ", ".join(map(str, missing[:6].tolist()))
