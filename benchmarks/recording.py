@@ -19,7 +19,7 @@ from benchmarks.workloads import small_chain
 ROOT = Path(__file__).resolve().parent.parent
 
 # What the function of a row does only for explanations: the beginnings of its lines.
-RECORDING = ("frame = getframe", "try:", "while internal_modules", "except KeyError", "node.site_code =", "node.lasti =",
+RECORDING = ("frame = getframe", "try:", "while internal_modules", "except (KeyError", "node.site_code =", "node.lasti =",
              "node.cuts =", "t0._cause = ()")
 
 

@@ -46,6 +46,8 @@ CONSEQUENCES: dict[str, set[str]] = {
     "loss-scaled-twice": {"update-too-small"},
     "clip-too-tight": {"update-too-small"},
     "loss-constant": {"zero-factor", "output-constant", "target-constant"},
+    "log-softmax-twice": {"zero-local-derivative"},
+    "module-aliased": {"loss-constant", "state-aliased"},
     "loss-unused": {"detach", "unused-in-loss"},
     "loss-detached": {"value-copied-out"},
     "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},

@@ -20,8 +20,8 @@ class LossRecord:
         self.retained = 0
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
-        total = float(tensors[0]._array) if len(tensors) == 1 and tensors[0]._array.size == 1 else float(
-            sum(array_of(t).sum() for t in tensors))
+        is_scalar = len(tensors) == 1 and tensors[0]._array.size == 1
+        total = float(tensors[0]._array.item() if is_scalar else sum(array_of(t).sum() for t in tensors))
         self.values.add(number, total)
         self.retained += keep
         if self.nonfinite_round is None and not math.isfinite(total):

@@ -1,4 +1,4 @@
-# leaf-replaced, not-in-optimizer | optimizer
+# leaf-replaced, not-in-optimizer, parameter-rewrapped | optimizer/parameter
 # evidence: largest change of a code direction over 0.001: False
 # parameters: codes
 import torch

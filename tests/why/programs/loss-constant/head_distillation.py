@@ -1,4 +1,4 @@
-# loss-constant | teacher/itself/same/constant/zero
+# loss-constant, module-aliased | teacher/itself/same/constant/zero
 # evidence: loss above 1e-6 in any step: False
 import torch
 import torch.nn as nn

@@ -183,7 +183,7 @@ def activations_of(t: Tensor) -> list[tuple[str, Site]]:
     return [first[:2]] if second is None else [first[:2], second[:2]]
 
 
-NAMED = {"relu", "tanh", "softmax", "log_softmax", "sigmoid", "log", "exp", "logsigmoid", "safe_softmax", "_softmax", "_log_softmax"}
+NAMED = {"relu", "tanh", "softmax", "log_softmax", "sigmoid", "log", "exp", "logsigmoid", "safe_softmax"}
 
 
 def _activation(source: Any) -> Any:

@@ -150,4 +150,6 @@ def _kept_at(site: Site | None) -> list[Any]:
     for name in targets_of(statement_of(here)):
         word = re.escape(name)
         found += lines_matching(here.file, rf"append\(\s*{word}\s*[,)]|\+=\s*{word}\s*$|[(,=]\s*{word}\s*[,)]")
+    for name in sorted(set(re.findall(r"[A-Za-z_]\w*", here.expression))):
+        found += lines_matching(here.file, rf"\b{name}\s*\+=")
     return [line for line in found if line.line != here.line][:3]

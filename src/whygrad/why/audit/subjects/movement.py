@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.terms import Terms
 from whygrad.why.audit.values import array_of, norm, same, sample
 from whygrad.why.causes import at
+from whygrad.why.locations import expression_at
 from whygrad.why.record import Site
 
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
@@ -102,7 +104,7 @@ class Movement(Subject):
         before = known.sample_before
         if back is None and after is not None and before is not None and now.shape == after.shape == before.shape:
             step, left = float(np.abs(after - before).sum()), float(np.abs(now - before).sum())
-            if step and left < 0.5 * step:
+            if step and left < 0.5 * step and not re.search("clamp|clip", expression_at(site)):
                 known.undone.append((self.audit.round, site))
                 del known.undone[:-100]
         if back is not None:
