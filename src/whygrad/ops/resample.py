@@ -55,7 +55,7 @@ def _grid_rule(xp, g, x, grid, order, sampling):
     orders, dims = orders_of(order), len(x.shape) - 2
     raised = tuple([tuple([n + (i == axis) for i, n in enumerate(each)]) for axis in reversed(range(dims)) for each in orders])
     slopes = xp.grid_sampler(x, grid, order=raised, sampling=sampling)
-    summed = (1,)
+    summed: tuple[int, ...] = (1,)
     if orders is order:
         slopes, summed = xp.reshape(slopes, shape=(*slopes.shape[:2], dims, len(orders), *slopes.shape[3:])), (1, 2)
     by_axis = [xp.sum(g * xp.select(slopes, axis=2, index=i), axis=summed, keepdims=False) for i in range(dims)]

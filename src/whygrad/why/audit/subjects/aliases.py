@@ -57,8 +57,8 @@ class Aliases(Subject):
             for other, same in modules:
                 if value is same and COPIES.search(name) and not COPIES.search(other) and any(
                         id(p) in record.held_ids for p in value.parameters()):
-                    names = rf"(\w+\.)?({re.escape(name)}|{re.escape(other)})"
-                    lines = lines_matching(frame.f_code.co_filename, rf"^\s*{names}\s*=\s*{names}\s*$") or lines_matching(
+                    either = rf"(\w+\.)?({re.escape(name)}|{re.escape(other)})"
+                    lines = lines_matching(frame.f_code.co_filename, rf"^\s*{either}\s*=\s*{either}\s*$") or lines_matching(
                         frame.f_code.co_filename, rf"\b{re.escape(name)}\b[^=]*=[^=]")
                     if (name, other) not in [known[:2] for known in self._names]:
                         self._names.append((name, other, lines[0] if lines else None))

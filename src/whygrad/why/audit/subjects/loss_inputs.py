@@ -117,12 +117,12 @@ class LossInputs(Subject):
                            causes=(*(() if site is None else (site,)), known.site, *criterion), symptom="wrong-value", odd=odd)
 
         if known.beyond is not None and known.beyond[1] > 0.1:
-            (name, site), share = known.beyond
+            (name, place), share = known.beyond
             yield report("output-range", "targets lie beyond what the output can reach",
-                         f"{share:.0%} of the targets of {loss} {at(known.site)} lie outside of what {name} {at(site)} can give "
+                         f"{share:.0%} of the targets of {loss} {at(known.site)} lie outside of what {name} {at(place)} can give "
                          f"({RANGES[name][0]:g} to {RANGES[name][1]:g}): they can never be predicted, and there the gradient "
                          "is zero or small.",
-                         f"leave out {name} after the last layer, or scale the targets.", site)
+                         f"leave out {name} after the last layer, or scale the targets.", place)
         where = f"{loss} {at(known.site)}"
         if loss == "cross_entropy":
             if "softmax" in made or ("probabilities" in looks and "log_softmax" not in made):
