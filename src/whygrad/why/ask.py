@@ -128,8 +128,9 @@ def _found(watch: QuestionWatch, subject: Subject, error: str, line: int) -> str
 
 
 def _with_others(text: str, findings: list[Answer], told: list[Answer]) -> str:
-    """An answer, and one line for each other finding that fits the question."""
-    others = [answer for answer in findings if not any(answer.explanation is known.explanation for known in told)]
+    """An answer, and one line for each other finding of the audit that fits the question."""
+    others = [answer for answer in findings if answer.explanation.check
+              and not any(answer.explanation is known.explanation for known in told)]
     return "\n".join([text, "Also found:", *told_otherwise(others)]) if others else text
 
 

@@ -166,6 +166,7 @@ class Audit:
                 oldest = min(others, key=lambda known: known.last_round)
                 self.tell("optimizer_forgotten", oldest)
                 del self.optimizers[id(oldest.optimizer)]
+                oldest.let_go()
         return found
 
     def differentiated(self, tensors: tuple[Any, ...], keep: bool, site: Site) -> None:

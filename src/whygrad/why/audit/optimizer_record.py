@@ -15,6 +15,7 @@ class OptimizerRecord:
 
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = optimizer
+        self.kind = type(optimizer).__name__
         self.made_at: Site | None = vars(optimizer).get("_site")
         self.made_number = next_sequence_number()
         self.stepped_at: Site | None = None
@@ -27,16 +28,16 @@ class OptimizerRecord:
         self.callers = record.callers()
 
     @property
-    def kind(self) -> str:
-        return type(self.optimizer).__name__
-
-    @property
     def groups(self) -> list[dict[str, Any]]:
-        return vars(self.optimizer).get("param_groups", [])
+        return [] if self.optimizer is None else vars(self.optimizer).get("param_groups", [])
 
     @property
     def parameters(self) -> list[Any]:
-        return optimizer_parameters(self.optimizer)
+        return [] if self.optimizer is None else optimizer_parameters(self.optimizer)
+
+    def let_go(self) -> None:
+        """Keep the numbers, not the optimizer and its parameters."""
+        self.optimizer = None
 
     def note_step(self, number: int, site: Site) -> None:
         self.steps += 1

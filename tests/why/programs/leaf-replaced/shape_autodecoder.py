@@ -1,6 +1,5 @@
 # leaf-replaced, not-in-optimizer, parameter-rewrapped | optimizer/parameter
 # evidence: largest change of a code direction over 0.001: False
-# parameters: codes
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -92,7 +92,7 @@ class Optimizers(Subject):
             if lives.count < MIN_LIVES or lives.same_parameters < MIN_LIVES - 1 or len(steps) < MIN_LIVES or lives.last is None:
                 continue
             typical = sorted(steps)[len(steps) // 2]
-            if typical > MAX_STEPS_OF_LIFE or not _extent(lives.last.optimizer)[0]:
+            if typical > MAX_STEPS_OF_LIFE or lives.last.optimizer is None or not _extent(lives.last.optimizer)[0]:
                 continue
             yield finding(
                 "state", "optimizer-recreated", "the optimizer is made anew again and again",

@@ -78,9 +78,6 @@ class Rates(Subject):
         found = [s for s in self.audit.schedulers.values() if s.optimizer is record.optimizer]
         return max(found, key=lambda s: s.steps, default=None)
 
-    def optimizer_forgotten(self, record: OptimizerRecord) -> None:
-        self.rates.pop(id(record), None)
-
     def was_seen(self, check: str) -> bool:
         return bool(self.audit.schedulers) if check == "schedule" else bool(self.rates)
 
