@@ -202,7 +202,16 @@ class Inputs(Subject):
 
 
 def _tensors(call: ModuleCall) -> list[Tensor]:
-    return [x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)]
+    """The tensors that a module is given, those in tuples (the state of a recurrent layer) as well."""
+    found: list[Tensor] = []
+    pending = [*call.args, *call.kwargs.values()]
+    while pending:
+        x = pending.pop(0)
+        if isinstance(x, Tensor):
+            found.append(x)
+        elif isinstance(x, (tuple, list)):
+            pending += x
+    return found
 
 
 def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:

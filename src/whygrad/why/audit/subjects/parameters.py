@@ -194,7 +194,21 @@ class Parameters(Subject):
                 explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
             explanation.parameters = names
             return Finding("not-held", locate(record.stepped_at), explanation)
-        return None
+        return self._without_module(record, orphans)
+
+    def _without_module(self, record: OptimizerRecord, orphans: list[Any]) -> Finding | None:
+        """A parameter that no module has: an operation on nn.Parameter(...) gives a plain tensor, which is not registered."""
+        lost = [p for p in orphans if self.audit.modules.owner(p) is None and (ledger := ledger_of(p)) is not None
+                and ledger.deposit_count >= MIN_STEPS_UNUSED]
+        if not lost:
+            return None
+        made = [record.made_at] if record.made_at is not None else []
+        explanation = not_in_optimizer_explanation(None, made, f"a parameter of shape {tuple(lost[0].shape)}")
+        explanation.text += (" No module has it: what is stored in its place was computed from it (an operation on nn.Parameter(...) "
+                             "gives a plain tensor), so parameters() does not find it.")
+        explanation.headline = "a parameter gets gradients, but no optimizer updates it"
+        explanation.causes = locate_all(*[cause.site for cause in lost[0]._cause]) + explanation.causes
+        return Finding("not-held", locate(record.stepped_at), explanation)
 
 
 def _is_scattered(root: Any, record: OptimizerRecord) -> bool:
