@@ -204,8 +204,8 @@ class Parameters(Subject):
             return None
         made = [record.made_at] if record.made_at is not None else []
         explanation = not_in_optimizer_explanation(None, made, f"a parameter of shape {tuple(lost[0].shape)}")
-        explanation.text += (" No module has it: what is stored in its place was computed from it (an operation on nn.Parameter(...) "
-                             "gives a plain tensor), so parameters() does not find it.")
+        explanation.text += (" No module has it: what is stored in its place was computed from it (an operation on "
+                             "nn.Parameter(...) gives a plain tensor), so parameters() does not find it.")
         explanation.headline = "a parameter gets gradients, but no optimizer updates it"
         explanation.causes = locate_all(*[cause.site for cause in lost[0]._cause]) + explanation.causes
         return Finding("not-held", locate(record.stepped_at), explanation)
