@@ -38,7 +38,6 @@ NOT_ROWS = {
     "functional/out_dtypes.py": "functions of torch, by what they say of an `out` that does not fit",
     "nn/lazy.py": "operators of Python",
     "why/audit/subjects/loss_inputs.py": "activations, by what losses expect of them",
-    "why/instrumentation.py": "functions of torch that compare a prediction with a target",
     "sparse/dispatch.py": "methods of dense tensors",
 }
 

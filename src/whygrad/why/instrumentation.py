@@ -15,6 +15,7 @@ from whygrad.base.door import Next, Spec
 from whygrad.base.frames import is_internal
 from whygrad.base.version import Version
 from whygrad.core.tensor import Tensor, known_source
+from whygrad.nn.functional import losses
 from whygrad.optim import optimizer
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
@@ -29,19 +30,15 @@ GRAD = "Tensor.grad.__get__"
 COPYING = {"Tensor.item": ".item()", "Tensor.tolist": ".tolist()", "Tensor.numpy": ".numpy()", "Tensor.__float__": "float()",
            "Tensor.__int__": "int()", "Tensor.__array__": "a NumPy array"}
 CLIPPING = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"})
-# What compares a prediction with a target, and what the audit hears of in every round beside it.
-LOSSES = frozenset({f"torch.nn.functional.{name}" for name in (
-    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss",
-    "multilabel_soft_margin_loss", "multi_margin_loss", "soft_margin_loss", "cosine_embedding_loss", "margin_ranking_loss",
-    "triplet_margin_loss", "ctc_loss")})
-DROPOUTS = frozenset({"torch.nn.functional.dropout", "torch.nn.functional.dropout2d", "torch.nn.functional.alpha_dropout"})
-PREDICTING = frozenset({"Tensor.argmax", "torch.argmax"})
 DATA = frozenset({"Tensor.data.__get__", "Tensor.data.__set__"})
 
 
-EVENTS = {**dict.fromkeys(LOSSES, "loss_called"), **dict.fromkeys(DROPOUTS, "dropout_called"),
-          **dict.fromkeys(PREDICTING, "argmax_called")}
+def event_of(spec: Spec) -> str:
+    """The event of the audit that a call of this function is, or ""."""
+    if getattr(spec.plain, "__module__", "") == losses.__name__:
+        return "loss_called"
+    name = spec.name.rpartition(".")[2]
+    return "dropout_called" if "dropout" in name else "argmax_called" if name == "argmax" else ""
 
 
 def instrument(watch: Any) -> tuple[list[Undo], CallListener]:
@@ -85,7 +82,8 @@ class Listener:
             parameters = list(parameters)  # a generator, which can be used only once
         self.watch.clipping(parameters)
         result = next((parameters, *args[1:]), kwargs)
-        self.watch.clipped(spec.name, parameters, (args[1:] or tuple(kwargs.values()))[0], result)
+        limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
+        self.watch.clipped(spec.name, parameters, limit, result)
         return result
 
 
@@ -97,6 +95,8 @@ class CallListener:
     def __init__(self, watch: Any) -> None:
         self.watch = watch
         self._is_on = False
+        # The event that a call of each function is.
+        self._events: dict[str, str] = {}
 
     def switch(self, on: bool) -> None:
         if on != self._is_on:
@@ -104,12 +104,15 @@ class CallListener:
             (door.add if on else door.remove)(self)
 
     def wants(self, spec: Spec) -> bool:
-        return spec.name in COPYING or spec.name in EVENTS or (spec.name in READ and spec.name != GRAD)
+        event = event_of(spec)
+        if event:
+            self._events[spec.name] = event
+        return bool(event) or spec.name in COPYING or (spec.name in READ and spec.name != GRAD)
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         value = next(args, kwargs)
-        if spec.name in EVENTS:
-            self.watch.audit.tell(EVENTS[spec.name], Call(spec.name, args, kwargs, value, record.site()))
+        if spec.name in self._events:
+            self.watch.audit.tell(self._events[spec.name], Call(spec.name, args, kwargs, value, record.site()))
         elif spec.name in READ:
             _tell_read(self.watch, spec, args[0], value)
         else:

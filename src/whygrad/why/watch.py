@@ -79,12 +79,13 @@ class Watch(EventLog):
         self.explained = WeakTensorSet()
         self.audit = Audit(self)
 
+    @guarded
     def told(self, event: str, *facts: Any) -> None:
         """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
         if event == "optimizer_constructed":
             self.audit.record_of(facts[0])
         elif self.audit.listeners(event):
-            self.audit.tell(event, *facts, record.site(2))
+            self.audit.tell(event, *facts, record.site())
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
@@ -298,6 +299,7 @@ class Watch(EventLog):
             self._clips[site] = EarlyClip(_program_location(), self._moment())
         self._clips[site].note_clip(parameters)
 
+    @guarded
     def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
         """Gradients were clipped. `total` is their norm before, if the function returns it."""
         listed = [parameters] if isinstance(parameters, Tensor) else parameters

@@ -51,7 +51,7 @@ CONSEQUENCES: dict[str, set[str]] = {
     "loss-unused": {"detach", "unused-in-loss"},
     "loss-detached": {"value-copied-out"},
     "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},
-    "diverged": {"exploding-gradient", "saturated", "nan-forward", "nan-derivative", "output-constant", "vanishing-gradient"},
+    "diverged": {"exploding-gradient", "saturated", "output-constant", "vanishing-gradient"},
     "nan-forward": {"output-constant", "diverged", "exploding-gradient"},
     "nan-derivative": {"output-constant", "diverged", "exploding-gradient"},
     "optimizer-recreated": {"optimizer-state-lost"},
@@ -97,6 +97,9 @@ class Audit:
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
         self._is_armed = False
+        # The first steps of a new optimizer are observed, however late it is made; how many each line has made.
+        self._observed_until = 0
+        self._made_at: dict[Any, int] = {}
         # Checks whose findings follow from another one: the category of that. Subjects that failed when they were asked.
         self.implied: dict[str, str] = {}
         self.undecided: list[Subject] = []
@@ -117,13 +120,15 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        observe = self.observes_all or rounds.is_observed(self.round)
+        observe = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
         if observe != self.is_observing:
             self._observe(observe)
-        is_resting = not observe and not self._is_armed and not rounds.is_listened(self.round)
-        if is_resting != self.is_resting:
-            self.is_resting = is_resting
-            self.watch.listen(not is_resting)
+        self._rest(not observe and not self._is_armed and not rounds.is_listened(self.round))
+
+    def _rest(self, on: bool) -> None:
+        if on != self.is_resting:
+            self.is_resting = on
+            self.watch.listen(not on)
 
     def arm(self) -> None:
         """Somebody else has written a parameter: do not rest any more."""
@@ -161,6 +166,10 @@ class Audit:
         if found is None or found.optimizer is not optimizer:
             found = self.optimizers[id(optimizer)] = OptimizerRecord(optimizer)
             self.tell("optimizer_made", found)
+            count = self._made_at[found.made_at] = self._made_at.get(found.made_at, 0) + 1
+            if count <= rounds.OPTIMIZERS_OF_A_LINE:
+                self._observed_until = self.round + rounds.OBSERVED_FIRST
+                self._look()
             if len(self.optimizers) > MAX_OPTIMIZERS:
                 others = [known for known in self.optimizers.values() if known is not found]
                 oldest = min(others, key=lambda known: known.last_round)
@@ -177,6 +186,7 @@ class Audit:
             drop_oldest(self.losses, MAX_LOSSES)
         known.note(self.round, tensors, keep)
         if known.nonfinite_round == self.round and not self.is_observing:
+            self._rest(False)
             self._observe(True)  # this backward shows where it comes from
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
@@ -209,7 +219,9 @@ class Audit:
 
     def count_step(self, optimizer: Any) -> None:
         """A step in a round in which the audit rests."""
-        self.record_of(optimizer).steps += 1
+        known = self.record_of(optimizer)
+        known.steps += 1
+        known.last_round = self.round
         self.round += 1
         self._look()
 

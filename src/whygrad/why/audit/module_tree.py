@@ -27,17 +27,17 @@ class ModuleTree:
     def __init__(self) -> None:
         # Outermost modules, by id. They are held, so that their parameters can be named at the end.
         self.roots: dict[int, Any] = {}
-        # Ids of modules that belong to another.
-        self._inner: set[int] = set()
+        # Modules that belong to another, by id.
+        self._inner: dict[int, weakref.ref[Any]] = {}
         self._names: dict[int, tuple[Any, str]] = {}
         # The line that made each module, by id; and the loss module that each line last called.
         self._made: dict[int, tuple[weakref.ref[Any], Site, int]] = {}
         self._losses: dict[Site, Any] = {}
         self._called: dict[Site, dict[int, Any]] = {}
-        # Where each parameter is registered, by id; ties that were broken by the replacement of a module: the module and name
-        # that
-        # still have the old parameter, those that have a new one, and the line.
+        # Where each parameter is registered, by id.
         self._places: dict[int, list[tuple[weakref.ref[Any], str]]] = {}
+        # Ties that the replacement of a module broke: the module and name that still have the old parameter, those that have a
+        # new one, and the line.
         self.broken_ties: list[tuple[Any, str, Any, str, Site]] = []
         self._handles = [register_module_module_registration_hook(self._module_registered),
                          register_module_parameter_registration_hook(self._parameter_registered)]
@@ -56,7 +56,8 @@ class ModuleTree:
                     self.broken_ties.append((partner[0](), partner[1], child, own, record.program_site()))
         if child is not None:
             self.roots.pop(id(child), None)
-            self._inner.add(id(child))
+            self._inner[id(child)] = weakref.ref(child)
+            drop_oldest(self._inner, MAX_MODULES)
         self._add_root(module)
 
     def _parameter_registered(self, module: Any, name: str, parameter: Any) -> None:
@@ -88,7 +89,9 @@ class ModuleTree:
             self._add_root(call.module)
 
     def _add_root(self, module: Any) -> None:
-        if id(module) not in self._inner and id(module) not in self.roots:
+        known = self._inner.get(id(module))
+        is_inner = known is not None and known() is module  # the id of a module that is gone is used again
+        if not is_inner and self.roots.get(id(module)) is not module:
             self.roots[id(module)] = module
             if len(self.roots) > MAX_ROOTS:
                 del self.roots[next(iter(self.roots))]

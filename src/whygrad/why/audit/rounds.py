@@ -9,6 +9,8 @@ from __future__ import annotations
 
 # The first rounds are all observed; those after them are all listened to, later one in so many.
 OBSERVED_FIRST = 12
+# So are the first rounds of a new optimizer (a second stage, another trial), of so many that one line makes.
+OPTIMIZERS_OF_A_LINE = 8
 LISTENED_FIRST, LISTENED_LATER = 256, 64
 
 

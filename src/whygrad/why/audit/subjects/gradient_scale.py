@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad.functional.parameter import Parameter
 from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
@@ -49,7 +50,7 @@ class GradientScale(Subject):
         self._factors: dict[tuple[str, Site], Factor] = {}
 
     def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
-        if not self.audit.is_observing or leaf._array.ndim < 2:
+        if not self.audit.is_observing or leaf._array.ndim < 2 or not isinstance(leaf, Parameter):
             return
         series = self._scales.setdefault(id(leaf), (leaf, Series()))[1]
         series.add(self.audit.round, norm(gradient) / math.sqrt(max(leaf._array.size, 1)))

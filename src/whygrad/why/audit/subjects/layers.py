@@ -19,8 +19,8 @@ from whygrad.why.run_facts import drop_oldest
 
 MIN_ROUNDS = 4
 MAX_SITES = 512
-# A dropout that leaves less than this share leaves nothing.
-MIN_KEPT = 0.0501
+# A dropout with this probability, or a higher one, leaves nothing.
+MAX_DROPPED = 0.95
 # Share of a layer's outputs at the flat end of its function.
 SATURATED_SHARE = 0.9
 # Where the flat ends begin: the derivative is below 1e-3 there.
@@ -118,11 +118,11 @@ class Layers(Subject):
         p = call.argument(1, "p", 0.5)
         seen = _seen(self._dropout, call.site, "dropout")
         seen.detail = p
-        seen.note(self.audit.round, p >= 1 - MIN_KEPT)
+        seen.note(self.audit.round, p >= MAX_DROPPED)
 
     def module_called(self, call: ModuleCall) -> None:
+        given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
         if not call.depth:
-            given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
             self._batch = given._array.shape[0] if given is not None and given._array.ndim > 1 else 0
         module, output = call.module, call.output
         kind = type(module).__name__
@@ -132,7 +132,6 @@ class Layers(Subject):
             if not call.depth:
                 self._lost_at = None
             return
-        given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
         values = array_of(output)
         is_batch = values.ndim >= 1 and values.shape[0] > 1
         if given is not None and is_batch and given._array.ndim and given._array.shape[0] == values.shape[0]:
@@ -233,7 +232,7 @@ class Layers(Subject):
 
 def _drops_all(module: Any) -> bool:
     p = getattr(module, "p", getattr(module, "dropout", 0))
-    return isinstance(p, (int, float)) and p >= 1 - MIN_KEPT
+    return isinstance(p, (int, float)) and p >= MAX_DROPPED
 
 
 def _seen(known: dict[Site, Seen], site: Site, name: str) -> Seen:

@@ -70,7 +70,6 @@ class Movement(Subject):
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self.moves: dict[int, Moves] = {}
-        self._data_written: set[int] = set()
 
     def before_step(self, record: OptimizerRecord) -> None:
         for p in record.parameters:

@@ -104,8 +104,7 @@ class Numbers(Subject):
             text = (f"The loss that is differentiated {at(loss.site)} grew from {values[0]:.4g} to {values[-1]:.4g}"
                     + (f" and is not finite from step {loss.nonfinite_round + 1} on" if loss.nonfinite_round is not None else "")
                     + f" in {count_of(loss.values.count, 'step')}: each step of {record.kind} (lr={rates}) overshoots further "
-                      "than "
-                    "the last one.")
+                    "than the last one.")
             return self._divergence(record, loss, text)
         return self._exploded_in_one_step(nonfinite)
 

@@ -44,7 +44,6 @@ class TargetHistory:
         self.weightless: list[int] = []
         self.weight_made: Made | None = None
         self.made: Made | None = None
-        self.is_flat = True
         # Calls whose target was the model's input: as a whole, or as one of its columns; what made that input.
         self.equal = 0
         self.in_window = 0
@@ -139,7 +138,6 @@ class Targets(Subject):
                               at=site, causes=(*lines_of(made)[:1], site), symptom="wrong-value")
 
     def _count(self, history: TargetHistory, call: Call, values: np.ndarray, classes: int) -> None:
-        history.is_flat = history.is_flat and values.ndim == 1
         if classes > MAX_CLASSES or (history.histogram is not None and history.classes != classes):
             return
         history.classes = classes
