@@ -26,3 +26,11 @@ class LossRecord:
         self.retained += keep
         if self.nonfinite_round is None and not math.isfinite(total):
             self.nonfinite_round = number
+
+    def is_constant(self) -> bool:
+        values = self.values
+        spread = values.greatest - values.least
+        if values.count < 5 or not math.isfinite(values.last) or not spread <= max(1e-6 * abs(values.greatest), 1e-6):
+            return False
+        is_converging = spread > 0 and abs(values.greatest) < 1e-5 and values.first > 0 and values.last < 0.5 * values.first
+        return not is_converging

@@ -22,6 +22,8 @@ from whygrad.why.record import Site
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
 NOTHING = 1e-5
 MIN_STEPS = 5
+# Gradients below this share of the loss are what rounding leaves of zero.
+ROUNDING = 1e-6
 # Values beside which float32 rounds usual updates away.
 LARGE = 1e3
 # Values remembered of each parameter, to recognize that it is set back.
@@ -249,8 +251,10 @@ class Movement(Subject):
         if not total < NOTHING:
             yield from self._rounded_away(record, active)
             return
-        scaled = self.audit.subject(Terms).small_factors()
         gradient = max(m.gradients.last for m in active)
+        if any(loss.is_constant() and gradient < ROUNDING * abs(loss.values.last) for loss in self.audit.losses.values()):
+            return  # gradients of rounding errors only: the loss is constant, and told as such
+        scaled = self.audit.subject(Terms).small_factors()
         names = [self.audit.name_of(m.p) for m in active]
         yield finding(
             "moves", "update-too-small", "the steps are too small to change the weights",

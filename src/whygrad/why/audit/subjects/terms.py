@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
 import weakref
 from collections.abc import Iterator
@@ -188,11 +187,8 @@ class Terms(Subject):
             return
         for loss in self.audit.losses.values():
             values = loss.values
-            spread = values.greatest - values.least
-            if values.count < 5 or not math.isfinite(values.last) or not spread <= max(1e-6 * abs(values.greatest), 1e-6):
+            if not loss.is_constant():
                 continue
-            if spread and abs(values.greatest) < 1e-5 and values.first > 0 and values.last < 0.5 * values.first:
-                continue  # converged, and still falling
             sites = [term.site for (site, _), term in self._terms.items() if site == loss.site]
             yield finding("terms", "loss-constant", "the loss is a constant",
                           f"The loss that is differentiated {at(loss.site)} was {values.last:.6g} in each of "
