@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 from whygrad.cli import warn_misplaced_options
-from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.asking.mentions import known_parameters, mentioned
 from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, subject_of
@@ -20,6 +19,7 @@ from whygrad.why.asking.survey import has_moved, in_order, survey, told_otherwis
 from whygrad.why.asking.topics import SUBJECT, topics_of
 from whygrad.why.edits.bindings import binding_before
 from whygrad.why.edits.source_tree import SourceTree, source_of, start
+from whygrad.why.engine import Tensor, grad_of, is_tensor
 from whygrad.why.explain import explain
 from whygrad.why.locations import SourceLocation
 from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
@@ -374,7 +374,7 @@ def _asked_tensor(watch: QuestionWatch) -> Event | None:
         node = ast.parse(asked, mode="eval").body
         for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
             value = named_value(subject, watch.scope())
-            if isinstance(value, Tensor):
+            if is_tensor(value):
                 return _event_of(watch, asked, value, explain(value))
     return None
 
@@ -382,4 +382,4 @@ def _asked_tensor(watch: QuestionWatch) -> Event | None:
 def _event_of(watch: QuestionWatch, asked: str, value: Tensor, explanation: Explanation) -> Event:
     where = explanation.causes[0] if explanation.causes else SourceLocation(watch.script, 0, 0, 0, 0, "", "")
     location = SourceLocation(where.file, where.line, where.line, 0, 0, "", asked)
-    return Event("grad", Answer(location, explanation), "none" if value._grad is None else "value")
+    return Event("grad", Answer(location, explanation), "none" if grad_of(value) is None else "value")

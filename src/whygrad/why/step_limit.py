@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.optim import optimizer
+from whygrad.why import engine
 
 
 class EndOfSteps(BaseException):
@@ -36,8 +36,8 @@ class StepLimit:
         self._is_told = False
         # Optimizers whose step is running, by thread: one may call the step of another.
         self._running = threading.local()
-        self._handles = [optimizer.register_optimizer_step_pre_hook(self._before),
-                         optimizer.register_optimizer_step_post_hook(self._after)]
+        self._handles = [engine.current.hooks.register_optimizer_step_pre_hook(self._before),
+                         engine.current.hooks.register_optimizer_step_post_hook(self._after)]
 
     def stop(self) -> None:
         for handle in self._handles:
