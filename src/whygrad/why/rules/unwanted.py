@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from whygrad.why.answers import Explanation
@@ -192,7 +193,7 @@ def _is_to_be_learned(q: Question) -> bool:
                 and ledger.deposit_count > 1)
 
 
-def not_in_optimizer_explanation(owner: Owner | None, sites: list[Site | None], it: str) -> Explanation:
+def not_in_optimizer_explanation(owner: Owner | None, sites: Sequence[Site | None], it: str) -> Explanation:
     reason, fix = ("It was made or replaced after the optimizer, or the optimizer was given other parameters",
                    ("build the optimizer last, from all parameters that are to be trained (model.parameters()), or add this one "
                    "with optimizer.add_param_group"))
