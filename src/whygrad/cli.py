@@ -6,13 +6,14 @@ As with `python`, arguments before the script are whygrad's options, those after
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
-from whygrad.base.frames import is_internal
+from whygrad.base.frames import is_own
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -69,7 +70,26 @@ def run_parser() -> argparse.ArgumentParser:
                         "count)")
     parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
                         help="end the program after N steps of optimizers; its `finally` blocks run")
+    add_engine(parser)
     return parser
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--engine", choices=("whygrad", "torch"), default="whygrad",
+                        help="what the program runs on: whygrad itself, in torch's place, or real PyTorch")
+
+
+def use_engine(name: str) -> None:
+    """Let `import torch` give whygrad; or PyTorch, which is then what is explained."""
+    from whygrad.why import engine
+
+    if name == "whygrad":
+        from whygrad import alias
+
+        alias.install()
+    elif importlib.util.find_spec("torch") is None:
+        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
+    engine.choose(name)
 
 
 def number_of_steps(text: str) -> int:
@@ -122,11 +142,10 @@ def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    from whygrad import alias
+    use_engine(options.engine)
     from whygrad.why.session import Session, refuse_unwritable
     from whygrad.why.step_limit import EndOfSteps
 
-    alias.install()
     refuse_unwritable(parser, {"--json": options.json, "--html": options.html})
     session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet,
                       steps=options.steps)
@@ -279,7 +298,7 @@ def keep_program_lines(error: BaseException) -> None:
         while entry is not None:
             entries.append(entry)
             entry = entry.tb_next
-        own = [entry for entry in entries if not is_internal(entry.tb_frame)]
+        own = [entry for entry in entries if not is_own(entry.tb_frame)]
         for entry, following in zip(own, [*own[1:], None], strict=False):
             entry.tb_next = following
         if own:

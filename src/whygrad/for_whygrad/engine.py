@@ -34,6 +34,7 @@ NO_NOTES = Meta()
 
 class WhygradEngine:
     name = "whygrad"
+    _calls: CallListener
     tensor_class, node_class, parameter_class, module_class, function_class = Tensor, Node, Parameter, Module, Function
     hooks = SimpleNamespace(**{name: value for part in (hooks, optimizer) for name, value in vars(part).items()
                                if name.startswith("register_")})
@@ -88,6 +89,16 @@ class WhygradEngine:
     def row_of(self, node: Node) -> Any:
         layout = getattr(type(node), "layout", None)
         return None if layout is None else layout.row
+
+    def argument_names(self, node: Node) -> tuple[str, ...]:
+        row = self.row_of(node)
+        if row is None:
+            return ()
+        return tuple([f"{row.inputs[0]}[{i}]" for i in range(len(node.edges))]) if row.variadic else row.inputs
+
+    def is_view(self, node: Node) -> bool:
+        row = self.row_of(node)
+        return row is not None and row.view
 
     def has_derivative(self, node: Node, position: int) -> bool:
         layout = getattr(type(node), "layout", None)
@@ -189,8 +200,12 @@ class WhygradEngine:
 
     # To listen.
 
-    def instrument(self, watch: Any) -> tuple[list[Undo], CallListener]:
-        return instrument(watch)
+    def instrument(self, watch: Any) -> list[Undo]:
+        undo, self._calls = instrument(watch)
+        return undo
+
+    def listen(self, calls: bool, records: bool) -> None:
+        self._calls.switch(calls)  # what is recorded of every call costs next to nothing
 
     def observing(self, on_call: Callable[[Any], None], on_module: Callable[[Any], None]) -> Observing:
         return Observation(on_call, on_module)

@@ -13,7 +13,8 @@ A *node* is an object of the engine with these attributes:
     visible    False for nodes that only route a gradient
     freed      the backward that freed what it saved, or None
 
-A *backward* is one pass: `number`, `site`, `root()`, `create_graph`. The events that an engine tells a watch are the methods of
+A *backward* is one pass: `number`, `site`, `root()`, `create_graph`, `keep`,
+`only_captures` (of autograd.grad), `depth`. The events that an engine tells a watch are the methods of
 `event_log.EventLog` and `watch.Watch`; those of the audit are listed in audit/README.md.
 """
 
@@ -97,6 +98,8 @@ class Engine(Protocol):
     def end_of(self, edge: Any) -> Any: ...
     def name_of(self, node: Node) -> str: ...
     def row_of(self, node: Node) -> Any: ...
+    def argument_names(self, node: Node) -> tuple[str, ...]: ...
+    def is_view(self, node: Node) -> bool: ...
     def has_derivative(self, node: Node, position: int) -> bool: ...
     def argument_kinds(self, node: Node) -> str: ...
     def function_of(self, node: Node) -> Any: ...
@@ -124,12 +127,14 @@ class Engine(Protocol):
     def without_grad(self) -> AbstractContextManager[Any]: ...
     def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None: ...
 
-    # To listen: `hooks` has the functions register_module_forward_hook, register_optimizer_step_post_hook ... of torch.nn and
-    # torch.optim.
+    # To listen. `instrument` lets a watch listen until what it returns is called. `listen` says whether it wants to hear of
+    # losses, reads and copied values, and whether the facts of every call are to be recorded. `hooks` has the functions
+    # register_module_forward_hook, register_optimizer_step_post_hook ... of torch.nn and torch.optim.
 
     hooks: Any
 
-    def instrument(self, watch: Any) -> tuple[list[Undo], Any]: ...
+    def instrument(self, watch: Any) -> list[Undo]: ...
+    def listen(self, calls: bool, records: bool) -> None: ...
     def observing(self, on_call: Callable[[Any], None], on_module: Callable[[Any], None]) -> Observing: ...
 
 
@@ -244,6 +249,16 @@ def end_of(edge: Any) -> Any:
 def row_of(node: Node) -> Any:
     """The row of `whygrad.ops` whose derivative the node computes, or None."""
     return current.row_of(node)
+
+
+def argument_names(node: Node) -> tuple[str, ...]:
+    """The names that the row has for the arguments at the node's edges."""
+    return current.argument_names(node)
+
+
+def is_view(node: Node) -> bool:
+    """True if the node's result is a view of its argument."""
+    return current.is_view(node)
 
 
 def has_derivative(node: Node, position: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from whygrad.ops.poles import POLES
 from whygrad.why import record
-from whygrad.why.engine import causes_of, end_of, is_node, notes_of, output_of, running_backward, shape_of, source_of
+from whygrad.why.engine import causes_of, end_of, function_of, is_node, notes_of, output_of, running_backward, shape_of, source_of
 from whygrad.why.gradient_flow import op_phrase, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate
 from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf
@@ -199,9 +199,9 @@ def custom_returns(node: Any, what: str) -> Note:
             *where, node.site)
 
 
-def custom_without_backward(ctx: Any) -> Note:
-    name = type(ctx).__name__.removesuffix("Backward")
-    applied = ctx._itself().site
+def custom_without_backward(node: Any) -> Note:
+    name = function_of(node).__name__
+    applied = node.site
     return "custom-backward", (
         f"why: {name} was applied {at(applied)}, but has no backward: the pass back cannot go through it. Fix: define a static "
         "backward(ctx, *grad_outputs) that returns one gradient for each argument of forward."), (applied, record.site())

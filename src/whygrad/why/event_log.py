@@ -121,6 +121,14 @@ class EventLog:
         if len(self.failures) < 20:
             self.failures.append(f"{what}: {type(error).__name__}: {error}")
 
+    def guarded_call(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """The function's result; None if it failed."""
+        try:
+            return function(*args)
+        except Exception as error:
+            self.failed_in(what, error)
+            return None
+
     # Events from the engine.
 
     @guarded

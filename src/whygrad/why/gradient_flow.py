@@ -9,7 +9,7 @@ import numpy as np
 
 from whygrad.ops import TABLE
 from whygrad.why import engine
-from whygrad.why.engine import Node, array_of, is_tensor, row_of, saved_of
+from whygrad.why.engine import Node, array_of, is_tensor, is_view, saved_of
 
 
 def rows_with(curve: str) -> set[str]:
@@ -101,8 +101,7 @@ def find_transition(steps: list[BackwardStep], leaf: Any, into: str) -> Transiti
 
 def is_pass_through(node: Node) -> bool:
     """True for a node that only passes the gradient on: a cast, or a view of its one argument."""
-    row = row_of(node)
-    return not node.visible or (row is not None and row.view and len(node.edges) == 1)
+    return not node.visible or (is_view(node) and len(node.edges) == 1)
 
 
 def has_zero_operand(node: Node) -> bool:

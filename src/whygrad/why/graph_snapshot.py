@@ -15,7 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad.why.causes import describe_cause
-from whygrad.why.engine import Node, Tensor, causes_of, end_of, has_derivative, is_node, is_tensor, row_of, shape_of
+from whygrad.why.engine import (
+    Node,
+    Tensor,
+    argument_names,
+    causes_of,
+    end_of,
+    has_derivative,
+    is_node,
+    is_tensor,
+    row_of,
+    shape_of,
+)
 from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Site
@@ -173,7 +184,7 @@ def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     while queue:
         node = queue.popleft()
         number = snapshot.numbers[id(node)]
-        arguments = _arguments(node)
+        arguments = argument_names(node)
         for position, edge in enumerate(node.edges):
             target = end_of(edge)
             argument = arguments[position] if position < len(arguments) else ""
@@ -196,13 +207,6 @@ def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
             snapshot.positions[id(node), position] = len(snapshot.links)
             snapshot.links.append(Link(number, found, argument))
     return snapshot
-
-
-def _arguments(node: Node) -> list[str]:
-    row = row_of(node)
-    if row is None:
-        return []
-    return [f"{row.inputs[0]}[{i}]" for i in range(len(node.edges))] if row.variadic else list(row.inputs)
 
 
 def _add(snapshot: GraphSnapshot, key: Any, item: Item) -> int:

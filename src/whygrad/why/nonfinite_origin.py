@@ -6,7 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.why.engine import Node, array_of, causes_of, end_of, is_node, is_tensor, output_of, row_of, saved_of, version_of
+from whygrad.why.engine import (
+    Node,
+    argument_names,
+    array_of,
+    causes_of,
+    end_of,
+    is_node,
+    is_tensor,
+    output_of,
+    saved_of,
+    version_of,
+)
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Site
 
@@ -37,9 +48,9 @@ def forward_origin(node: Node) -> NonfiniteOrigin | None:
     """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
     for name, value in saved_of(node).items():
         if is_nonfinite(value):
-            row = row_of(node)
-            if name in row.inputs:
-                i = row.inputs.index(name)
+            names = argument_names(node)
+            if name in names:
+                i = names.index(name)
                 found = _origin_of_value(node.edges[i], value, [MAX_NODES])
                 return found or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(value), "")
             return _origin_in_node(node, value, [MAX_NODES])
@@ -64,12 +75,11 @@ def _origin_in_node(node: Node, value: Any, budget: list[int]) -> NonfiniteOrigi
     budget[0] -= 1
     if budget[0] <= 0:
         return None
-    row = row_of(node)
-    saved = saved_of(node)
-    inputs = {} if row is None else {name: x for name, x in saved.items() if name in row.inputs}
+    names = argument_names(node)
+    inputs = {name: x for name, x in saved_of(node).items() if name in names}
     for name, x in inputs.items():
         if is_nonfinite(x):
-            i = row.inputs.index(name)
+            i = names.index(name)
             return _origin_of_value(node.edges[i], x, budget) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
     # Arguments that the node did not save are looked up in the nodes that computed them.
     for edge in node.edges:

@@ -59,6 +59,8 @@ class Watch(EventLog):
     # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads
     # gradients.
     traces = True
+    # Whether calls of losses, reads and copied values are heard of.
+    _hears_calls = True
 
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
@@ -97,9 +99,11 @@ class Watch(EventLog):
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
         self.traces = on or self.live or self._reads > 0
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
+        engine.current.listen(self._hears_calls, self.traces)
 
     def listen(self, on: bool) -> None:
-        self._call_listener.switch(on)
+        self._hears_calls = on
+        engine.current.listen(on, self.traces)
 
     def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
         if self.traces:
@@ -129,7 +133,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo, self._call_listener = engine.current.instrument(self)
+        self._undo = engine.current.instrument(self)
         self.audit.start()
 
     def stop(self) -> list[Answer]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.why.engine import Node, end_of, is_tensor, options_of, row_of, run_again, run_in_double, saved_of
+from whygrad.why.engine import Node, argument_names, end_of, is_tensor, options_of, row_of, run_again, run_in_double, saved_of
 from whygrad.why.gradient_flow import BackwardStep, row_name
 
 
@@ -56,7 +56,7 @@ def is_linear(node: Node) -> bool:
     row = row_of(node)
     if row is None:
         return False
-    inputs = {name for name, edge in zip(row.inputs, node.edges, strict=False) if edge is not None}
+    inputs = {name for name, edge in zip(argument_names(node), node.edges, strict=False) if edge is not None}
     return any(inputs <= set(group) for group in row.linear)
 
 
