@@ -116,7 +116,7 @@ def _fix(edit: Edit, description: str, root: str) -> Object:
     by_file: dict[str, list[Edit]] = {}
     for one in sorted((edit, *edit.also), key=lambda one: one.line):
         by_file.setdefault(one.file, []).append(one)
-    return {"description": {"text": description}, "artifactChanges": [
+    return {"description": {"text": description or "the change that mends it"}, "artifactChanges": [
         {"artifactLocation": _artifact(file, root), "replacements": [_replacement(one) for one in edits]}
         for file, edits in by_file.items()]}
 
