@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
-import os
 import re
 import sys
 from math import prod
 from typing import Any
 
-from whygrad.cli import warn_misplaced_options
+from whygrad.cli import parsed, refuse_without_file, split
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.asking.mentions import known_parameters, mentioned
 from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, subject_of
@@ -23,9 +22,9 @@ from whygrad.why.engine import Tensor, grad_of, is_tensor
 from whygrad.why.explain import explain
 from whygrad.why.locations import SourceLocation
 from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
-from whygrad.why.trial import own_options, run
+from whygrad.why.trial import run
 
-USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
+USAGE = 'whygrad ask [--timeout SECONDS] "question" (script.py | -m module) [arguments of the program ...]'
 
 # Patterns in a question -> the outcome of a read that they refer to.
 OUTCOMES = {
@@ -45,19 +44,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="whygrad ask", usage=USAGE,
         description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
-        epilog="Options stand before the question; what stands behind the script is given to it. "
+        epilog="Options stand before the question; what stands behind the script or module is given to it. "
         "Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
                         help="how long the program may take (default 600)")
-    own, rest = own_options(arguments)
-    options = parser.parse_args(own)
-    if len(rest) < 2:
-        parser.error("give a question (in quotes) and a script")
-    question, script, *more = rest
-    if not os.path.isfile(script):
-        parser.error(f"there is no file {script}")
-    warn_misplaced_options(parser, script, more)
-    outcome = run(script, more, timeout=options.timeout, question=question)
+    own, asked = split(parser, arguments)  # the question stands where the script does elsewhere
+    if asked is None or asked.how != "script" or not asked.arguments:
+        parser.parse_args(own)
+        parser.error("give a question (in quotes) and a script, or -m module")
+    options, program = parsed(parser, [*own, *asked.arguments])
+    refuse_without_file(parser, program)
+    outcome = run(program, timeout=options.timeout, question=asked.target)
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
         return 1
