@@ -6,6 +6,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
+from whygrad.why.audit.subjects.detaching import Detaching
 from whygrad.why.audit.subjects.distributed import Distributed
 from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
@@ -31,4 +32,4 @@ from whygrad.why.audit.subjects.terms import Terms
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
     LossInputs, Modes, Layers, Structure, Settings, Aliases, Curvature, Memory, Functions, Loading, Distributed,
-    Padding)
+    Padding, Detaching)
