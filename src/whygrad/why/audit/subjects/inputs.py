@@ -228,5 +228,5 @@ def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
 
 def _larger_source(made: Made, batch: int) -> int | None:
     """The number of rows of the tensor that a batch was taken from, if it has many more: most of them may be the training set."""
-    taken = [m for m in (made, *made.ancestors()) if m.name in TAKING and m.rows == batch]
-    return next((source.rows for m in taken for source in m.parents if source.rows >= 2 * batch), None)
+    taken = [m for m in (made, *made.ancestors()) if m.name in TAKING and m.rows > 1]
+    return next((source.rows for m in taken for source in m.parents if source.rows >= 2 * max(m.rows, batch)), None)
