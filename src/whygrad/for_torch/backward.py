@@ -65,9 +65,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         with quietly():
             begun = watch.guarded_call("begin", _begin, watch, outputs, inputs, bool(create_graph),
                                        kwargs.get("accumulate_grad", False), bool(keep_graph))
-        outer = modes.running
         if begun is not None:
-            modes.running = begun.backward
+            outer = modes.enter(begun.backward)
             begun.backward.depth = 0 if outer is None else outer.depth + 1
         try:
             with recording():
@@ -77,8 +76,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
                 errors.explain_backward(watch, error, begun, outputs, inputs or ())
             raise
         finally:
-            modes.running = outer
             if begun is not None:
+                modes.leave(begun.backward, outer)
                 begun.detach()
         if begun is not None:
             with quietly():

@@ -249,7 +249,9 @@ class Recorder(TorchFunctionMode):
     def _reader(self, what: str) -> Handler:
         def read(func: Any, args: Any, kwargs: Any) -> Any:
             value = func(*args, **kwargs)
-            frame = sys._getframe(2)
+            frame: Any = sys._getframe(2)
+            while frame.f_code.co_name == "__torch_function__":  # of modes above this one, such as torch.device()
+                frame = frame.f_back
             if not is_internal(frame):
                 self.watch.read(args[0], what, value, frame)
             return value
