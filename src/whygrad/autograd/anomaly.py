@@ -101,15 +101,11 @@ def run_node(node: Node, g: Any, edges: tuple[Any, ...], create_graph: bool) -> 
         if _is_finite(g):
             _evaluating.infinite = None if all(map(_is_finite, grads)) else node
         for i, gradient in enumerate(grads):
-            if gradient is not None and _has_nan(gradient):
+            if gradient is not None and np.isnan(gradient._array if isinstance(gradient, Tensor) else gradient).any():
                 _show_traces(node)
                 error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
                 raise errors.noted(error, "anomaly", node, _evaluating.infinite or node)
     return grads
-
-
-def _has_nan(gradient: Any) -> bool:
-    return bool(np.isnan(gradient._array if isinstance(gradient, Tensor) else gradient).any())
 
 
 def _is_finite(gradient: Any) -> bool:

@@ -126,13 +126,9 @@ def _dict_flatten_with_keys(d: Any) -> tuple[list[Any], Any]:
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
 register_pytree_node(list, _list_flatten, lambda children, _: list(children))
 register_pytree_node(tuple, _list_flatten, lambda children, _: tuple(children))
-register_pytree_node(dict, _dict_flatten, _dict_unflatten)
+register_pytree_node(dict, _dict_flatten, lambda children, keys: dict(zip(keys, children, strict=True)))
 register_pytree_node(OrderedDict, _dict_flatten, lambda children, keys: OrderedDict(zip(keys, children, strict=True)))
 register_pytree_node(defaultdict, lambda x: (list(x.values()), [x.default_factory, list(x)]),
                      lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)))

@@ -117,14 +117,11 @@ def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Te
     register(name, join, method=False)
 
 
-def _as_column(x: Tensor) -> Tensor:
-    return x if x._array.ndim > 1 else reshape_to(x, (x._array.size, 1))
-
-
 _joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "Joined horizontally.")
 _joiner("vstack", FUNCTIONS["atleast_2d"], lambda xs: 0, "Joined vertically.")
 _joiner("dstack", FUNCTIONS["atleast_3d"], lambda xs: 2, "Joined along the third dim.")
-_joiner("column_stack", _as_column, lambda xs: 1, "Vectors as columns, and matrices, joined horizontally.")
+_joiner("column_stack", lambda x: x if x._array.ndim > 1 else reshape_to(x, (x._array.size, 1)), lambda xs: 1,
+        "Vectors as columns, and matrices, joined horizontally.")
 register("row_stack", FUNCTIONS["vstack"], method=False)
 
 

@@ -78,11 +78,6 @@ def _refused_dim(input: str, dim: str, wanted: str, tells: bool, call: Call) -> 
     return told_invalid_combination((input, dim), {}, call)
 
 
-def is_overloaded(function: str) -> bool:
-    """torch refuses a wrong `dim` in other words where a function has several signatures."""
-    return function in TABLE and "overloaded" in TABLE[function].traits.public
-
-
 def read_overloaded(function: str, input: Any) -> Tensor:
     """A tensor as the first argument of a function with several signatures."""
     if not isinstance(input, Tensor):
@@ -99,7 +94,9 @@ def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tupl
         return (dim,) if 0 <= dim < ndim else normalize_dims(dim, ndim)
     if is_integer(dim):
         return normalize_dims(read_int(function, "dim", position, dim), ndim)
-    if is_overloaded(function) and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
+    # torch refuses a wrong `dim` in other words where a function has several signatures.
+    if not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))) and (
+            function in TABLE and "overloaded" in TABLE[function].traits.public):
         raise refused_dim(function, input, dim, "tuple of ints", function in ("sum", "mean"))
     axes = normalize_dims(read_sizes(function, dim, "dim", position), ndim)
     return tuple(range(ndim)) if axes is None else axes

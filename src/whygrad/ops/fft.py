@@ -11,13 +11,10 @@ def fft_c2c(xp, x, *, axes, norm, inverse):
     return xp.fft_c2c(x, axes=axes, norm=norm, inverse=inverse)
 
 
-def real_part(xp, x):
-    return xp.select(xp.view_as_real(x), axis=len(x.shape), index=0)
-
-
 def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
     if not onesided:
-        return real_part(xp, xp.fft_c2c(g, axes=axes, norm=norm, inverse=False))
+        spectrum = xp.fft_c2c(g, axes=axes, norm=norm, inverse=False)
+        return xp.select(xp.view_as_real(spectrum), axis=len(spectrum.shape), index=0)
     # fft_c2r counts every frequency but the first (and the middle one) twice, with its conjugate: halve them.
     size = x_shape[axes[-1]]
     halved = xp.scale_inside(xp.conj(g), axis=axes[-1], size=size, factor=0.5)

@@ -17,26 +17,10 @@ def _with_number(name, rule, forward):
     elementwise(node=f"{name.capitalize()}Backward1", x=rule)(forward)
 
 
-def _add(xp, x, *, value):
-    return x + value
-
-
-def _sub(xp, x, *, value):
-    return x - value
-
-
-def _mul(xp, x, *, value):
-    return x * value
-
-
-def _div(xp, x, *, value):
-    return x / value
-
-
-_with_number("add", lambda g: g, _add)
-_with_number("sub", lambda g: g, _sub)
-_with_number("mul", lambda g, value: g * value, _mul)
-_with_number("div", lambda g, value: g / value, _div)
+_with_number("add", lambda g: g, lambda xp, x, *, value: x + value)
+_with_number("sub", lambda g: g, lambda xp, x, *, value: x - value)
+_with_number("mul", lambda g, value: g * value, lambda xp, x, *, value: x * value)
+_with_number("div", lambda g, value: g / value, lambda xp, x, *, value: x / value)
 
 
 # The norm in pairwise_distance, whose node differs from that of the public norm.
@@ -200,10 +184,6 @@ def logits_slope(xp, x, target, pos_weight):
     return (positive + 1 - target) * xp.sigmoid(x) - positive
 
 
-def logits_target_slope(xp, x, pos_weight):
-    return -x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x)
-
-
 def logits_entropy(xp, x, target, weight, pos_weight):
     certain = xp.log_sigmoid(x)
     if pos_weight is not None:
@@ -219,7 +199,8 @@ def logits_entropy_back(xp, x, target, g, share, weight, pos_weight):
     x=lambda xp, g, x, target, weight, pos_weight, reduction:
     xp.in_one_pass(logits_entropy_back, x, target, g, share(x.shape, reduction), weight, pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
-    weighted(logits_target_slope(xp, x, pos_weight), weight) * weighted(g, share(x.shape, reduction)),
+    weighted(-x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x), weight)
+    * weighted(g, share(x.shape, reduction)),
     weight=NOT_DIFFERENTIABLE["weight"],
     pos_weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduction):
@@ -366,14 +347,6 @@ def layer_norm_weight(xp, g, x, *, axis, eps):
     return xp.fused(summed_product, g, xp.fused(standardized, x, axis=axis, eps=eps)[0], axis=leading(x, axis))
 
 
-def layer_norm_rule(xp, g, x, weight, axis, eps):
-    return xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps)
-
-
-def layer_norm_weight_rule(xp, g, x, axis, eps):
-    return xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps)
-
-
 def back_through_standardized(over):
     """standardized(x) = (x - mean(x)) / deviation(x), deviation(x) = sqrt(var(x) + eps)."""
     return (f"(g * weight - mean(g * weight, {over}) - standardized(x) * mean(g * weight * standardized(x), {over})) / "
@@ -385,8 +358,8 @@ def back_through_standardized(over):
            "weight": "sum(g * standardized(x), all axes but axis)",
            "bias": "sum(g, all axes but axis)"},
     node="NativeLayerNormBackward0",
-    x=layer_norm_rule,
-    weight=layer_norm_weight_rule,
+    x=lambda xp, g, x, weight, axis, eps: xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps),
+    weight=lambda xp, g, x, axis, eps: xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps),
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
     at_once=lambda xp, g, x, weight, axis, eps: xp.layer_norm_backward(g, x, weight, axis=axis, eps=eps))
 def layer_norm(xp, x, weight, bias, *, axis, eps):

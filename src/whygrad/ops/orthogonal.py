@@ -132,11 +132,9 @@ def ormqr_a_rule(xp, g, a, tau, c, left, transpose):
     return columns_below(xp, gradients, a, tau)
 
 
-def ormqr_tau_rule(xp, g, a, tau, c, left, transpose):
-    return householder_tau_rule(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau)
-
-
-@op(batch="defined", memory="columns", a=ormqr_a_rule, tau=ormqr_tau_rule,
+@op(batch="defined", memory="columns", a=ormqr_a_rule,
+    tau=lambda xp, g, a, tau, c, left, transpose:
+        householder_tau_rule(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau),
     c=lambda xp, g, a, tau, left, transpose:
         conj(xp, xp.ormqr(a, tau, conj(xp, g), left=left, transpose=not transpose)))
 def ormqr(xp, a, tau, c, *, left, transpose):

@@ -103,10 +103,6 @@ def _can_use_fused(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: 
             and all(n in (1, m) for n, m in zip(given[::-1], scores[::-1], strict=False)))
 
 
-def _lower_triangle(query: Any, key: Any) -> Tensor:
-    return wrap(np.tri(query._array.shape[-2], key._array.shape[-2], dtype=np.bool_))
-
-
 def _attend_composed(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
                          scale: float) -> Any:
     if not (query._array.size and key._array.size and value._array.size):
@@ -118,7 +114,7 @@ def _attend_composed(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-        attn_mask = _lower_triangle(query, key)
+        attn_mask = wrap(np.tri(query._array.shape[-2], key._array.shape[-2], dtype=np.bool_))
     origin = query.dtype
     if origin.name in ("float16", "bfloat16"):
         query, key, value = query.float(), key.float(), value.float()
