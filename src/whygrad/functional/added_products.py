@@ -9,9 +9,9 @@ from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace
-from whygrad.functional.arguments import read_number, read_tensor
+from whygrad.functional.arguments import check_kinds, read_number, read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, check_mv, check_vectors, not_on_cpu, refuse_bool
+from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, check_mv, check_vectors, not_on_cpu
 from whygrad.functional.old_order import in_old_order
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import public, with_out, write
@@ -53,7 +53,7 @@ def _check_addbmm(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> Non
         if t._array.dtype != y.dtype:
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {t.dtype.scalar_name} and "
                                f"{b.dtype.scalar_name}")
-    refuse_bool(a, "addmm_impl_cpu_")
+    check_kinds("addmm_impl_cpu_", a, "iufVc")
 
 
 def _size(x: Tensor, dim: int) -> int:

@@ -17,6 +17,7 @@ from whygrad.functional.arguments import (
     check_sizes,
     invalid_combination,
     is_integer,
+    not_implemented,
     read_dtype,
     read_flag,
     read_int,
@@ -248,7 +249,7 @@ def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
         check_place(name, layout, device, pin_memory)
         wanted = read_dtype(name, dtype, dtypes.int64)
         if wanted not in (dtypes.int64, dtypes.int32):
-            raise NotImplementedError(f"\"{name}\" not implemented for '{wanted.scalar_name}'")
+            raise not_implemented(name, wanted)
         return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False), requires_grad)
 
     half = "lower" if name == "tril_indices" else "upper"

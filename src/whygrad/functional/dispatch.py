@@ -16,7 +16,7 @@ from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.door import MISSING, REFUSALS, Spec, call, dispatch, refuse
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
+from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, not_implemented, wrong_type
 from whygrad.functional.inplace import ComputesIn, check_castable, write, writer
 from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import register
@@ -56,7 +56,7 @@ class Takes:
         known = self.refusals.get(kind)
         if known is not None:
             raise type(known)(*known.args)
-        raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{dtype.scalar_name}'")
+        raise not_implemented(self.kernel, dtype)
 
 
     def check_after_shapes(self, dtype: dtypes.dtype, *inputs: Any) -> None:

@@ -17,6 +17,7 @@ from whygrad.functional.arguments import (
     check_tensors,
     invalid_combination,
     is_integer,
+    not_implemented,
     read_dtype,
     read_flag,
     read_int,
@@ -269,7 +270,7 @@ def check_ordered(x: Tensor, kernel: str) -> None:
     """Complex numbers have no order, and torch has no kernels for the wider unsigned integers."""
     dtype = x._array.dtype
     if dtype.kind == "c" or (dtype.kind == "u" and dtype.itemsize > 1):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def check_not_empty(function: str, x: Tensor, axes: tuple[int, ...]) -> None:
@@ -396,7 +397,7 @@ def _median(name: str) -> Callable[..., Any]:
         axis = None if dim is ... else read_axis(name, x, dim)
         if x._array.dtype.kind in "bc":
             kernel = "median_cpu" if dim is ... else "median_out"
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+            raise not_implemented(kernel, x.dtype)
         if axis is None:
             return of_all(x)
         check_not_empty("median():", x, (axis,))

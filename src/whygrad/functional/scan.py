@@ -11,7 +11,7 @@ from whygrad.base.overlap import check_overlap
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
-from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
+from whygrad.functional.arguments import check_kinds, invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
@@ -41,8 +41,7 @@ def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Tensor:
     """log(cumsum(exp(x))) without overflow."""
     x = read_tensor("logcumsumexp", input)
     axis = dim_of("logcumsumexp", x, dim)
-    if x._array.dtype.kind in "biu":
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{x.dtype.scalar_name}'")
+    check_kinds("logcumsumexp_out_cpu", x, "fVc")
     return with_out("logcumsumexp", apply(TABLE["logcumsumexp"], x, axis=axis), out, input)
 
 

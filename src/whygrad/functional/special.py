@@ -7,11 +7,11 @@ from typing import Any
 
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import read_int, read_tensor, wrong_type
+from whygrad.functional.arguments import not_implemented, read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote, result_dtype
-from whygrad.functional.random import not_implemented, stream_of
+from whygrad.functional.random import stream_of
 from whygrad.functional.run import (
     FUNCTIONS,
     made_under_transforms,

@@ -15,6 +15,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
+from whygrad.functional.arguments import check_kinds
 from whygrad.functional.ctc import ctc_loss as torch_ctc_loss
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.inplace import check_castable
@@ -65,11 +66,6 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
     return input, target
 
 
-def _check_floating(input: Any, kernel: str) -> None:
-    if input._array.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
-
-
 def check_constant(function: str, argument: str, given: Any) -> None:
     """Refuse an argument that requires grad where torch has no derivative for it."""
     if given is not None and given.requires_grad and is_grad_enabled():
@@ -86,7 +82,7 @@ def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: 
     a, b = matched(input, target)
     if weight is not None:
         return _weighted((a - b).pow(2), weight, input, reduction)
-    _check_floating(a, "mse_cpu")
+    check_kinds("mse_cpu", a, "fV")
     return _mse_loss(a, b, reduction=reduction)
 
 
@@ -123,7 +119,7 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
         return reduce_loss((a - b).abs(), reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    _check_floating(a, "smooth_l1_cpu")
+    check_kinds("smooth_l1_cpu", a, "fV")
     return apply(TABLE["smooth_l1_loss"], a, b, reduction=reduction, beta=beta)
 
 
@@ -135,7 +131,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_castable(a.dtype, input.dtype)
-    _check_floating(a, "huber_cpu")
+    check_kinds("huber_cpu", a, "fV")
     if weight is None:
         return apply(TABLE["huber_loss"], a, b, reduction=reduction, delta=delta)
     _check_weight(weight, input)
@@ -303,7 +299,7 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     if target._array.dtype.kind not in "fVc":
         raise RuntimeError(f"result type {input.dtype.scalar_name} can't be cast to the desired output type "
                            f"{target.dtype.scalar_name}")
-    _check_floating(input, "log_sigmoid_cpu")
+    check_kinds("log_sigmoid_cpu", input, "fV")
     check_constant("binary_cross_entropy_with_logits", "weight", weight)
     check_constant("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     dtype = target._array.dtype  # torch writes the loss over 1 - target

@@ -11,7 +11,7 @@ from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.arguments import check_kinds, invalid_combination, is_integer, not_implemented, read_int, read_tensor
 from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
@@ -121,7 +121,7 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
         kernel = f"compute_indices_weights_{mode.partition('-')[0]}"
         if len(out) == 2 and not mode.startswith("cubic"):
             kernel = f"upsample_{'nearest' if mode.startswith('nearest') else 'bilinear'}2d_channels_last"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+        raise not_implemented(kernel, input.dtype)
     single = dtype.itemsize < 8
     if mode == "nearest" and len(out) != 2:
         mode = "nearest-by-scale"
@@ -211,7 +211,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     if input.dtype is not grid.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}")
     if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
+        raise not_implemented(f"grid_sampler_{dims}d_cpu_kernel_impl", input.dtype)
 
 
 @nn_function()
@@ -334,13 +334,8 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
         raise RuntimeError(f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
                            f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
                            "components must be at least one.")
-    _refuse_integers("im2col_out_cpu", input)
+    check_kinds("im2col_out_cpu", input, "bfVc")
     return apply(TABLE["im2col"], input, kernel=kernel, window=window)
-
-
-def _refuse_integers(kernel: str, input: Tensor) -> None:
-    if input._array.dtype.kind in "iu":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
 @nn_function()
@@ -367,5 +362,5 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     if min(blocks) < 1:
         raise RuntimeError(f"{given}calculated shape of the array of sliding blocks as {blocks}, which is too small "
                            "(non-positive)")
-    _refuse_integers("col2im_out_cpu", input)
+    check_kinds("col2im_out_cpu", input, "bfVc")
     return apply(TABLE["col2im"], input, size=size, kernel=kernel, window=window)
