@@ -6,22 +6,20 @@ gradcheck uses it, as in torch, and so do programs with gradient checks of their
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from whygrad.autograd.batched import batched, moved
 from whygrad.autograd.batching import VmapLevel
 from whygrad.autograd.batching.mapping import Inputs, name_of, unwrapped
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.base.pytree import tree_unflatten
 from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
-    warnings.warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning,
-                  stacklevel=errors.user_stacklevel())
+    warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning)
     return _vmap(func, in_dims, out_dims)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import check_tensors, not_implemented, read_int, read_tensor, wrong_type
-from whygrad.functional.fresh import warn, warn_once
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.solve import cross as linalg_cross

@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import (
     check_place,
@@ -19,7 +20,7 @@ from whygrad.functional.arguments import (
     read_int,
     read_number,
 )
-from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn, warn_once
+from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn_once
 from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
 

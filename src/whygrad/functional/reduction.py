@@ -10,6 +10,7 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.base.door import SPECS, Call, bad_argument
 from whygrad.base.dtypes import c_name
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
@@ -31,7 +32,6 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_along_dim
-from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast

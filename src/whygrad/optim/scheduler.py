@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import types
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from whygrad.base import errors
 from whygrad.core.tensor import Tensor
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import to_scalar
@@ -35,7 +33,7 @@ _STEP_NOT_CALLED = (
 
 
 def warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=errors.user_stacklevel())
+    warn(text)
 
 
 def _copy(value: Any) -> Any:

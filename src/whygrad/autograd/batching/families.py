@@ -14,9 +14,9 @@ import numpy as np
 from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread
 from whygrad.backends import raw
 from whygrad.backends import tensor as xp
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 from whygrad.ops.table import TABLE, NoGrad, Row
 
 BatchRule = Callable[[BatchLevel, Row, tuple[Any, ...], dict[str, Any]], Any]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, invalid_combination, is_integer, wrong_type
@@ -212,8 +211,8 @@ def _convolution(dims: int) -> Callable[..., Any]:
                         {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups})
         _check_dtypes(input, weight, bias)
         if plan.uneven:
-            warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
-                          "of the input be created", UserWarning, stacklevel=user_stacklevel())
+            warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+                 "of the input be created")
         if not plan.batched:
             input = input.unsqueeze(0)
         if plan.uneven:

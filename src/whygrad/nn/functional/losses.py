@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.arguments import check_kinds
@@ -54,10 +53,9 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
         wrong = target if isinstance(input, Tensor) else input
         raise AttributeError(f"'{type(wrong).__name__}' object has no attribute 'size'") from None
     if a.shape != b.shape:
-        warnings.warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). "
-                      "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
-                      "same size.",
-                      stacklevel=user_stacklevel())
+        warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). "
+             "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
+             "same size.")
         if why.watching is not None:
             why.watching.loss_broadcast(a.shape, b.shape)
         input, target = torch.broadcast_tensors(input, target)
@@ -316,10 +314,10 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     elif reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
-                      "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
-                      "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
-                      "release.", stacklevel=user_stacklevel())
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+             "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+             "release.")
     elif reduction == "batchmean":
         batch_mean, reduction = True, "sum"
     reduction = reduction_of(reduction)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 
 
 def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:
@@ -13,8 +12,7 @@ def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool 
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-                      stacklevel=user_stacklevel())
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -26,8 +24,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     averaged = size_average is None or size_average
     reduced = reduce is None or reduce
     found = ("mean" if averaged else "sum") if reduced else "none"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
-                  stacklevel=user_stacklevel())
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 
 

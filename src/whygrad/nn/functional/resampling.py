@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_kinds, invalid_combination, is_integer, not_implemented, read_int, read_tensor
@@ -134,8 +133,7 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=user_stacklevel())
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @nn_function()
@@ -162,9 +160,9 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
 
 def _default_corners(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=user_stacklevel())
+        warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+             "grid_sample for details.")
         return False
     return align_corners
 
@@ -228,9 +226,9 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. "
                          f"Got {theta.shape}.")
     if align_corners and min(size[2:]) == 1:
-        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
-                      "This is not an intended use case of affine_grid. See the documentation of affine_grid for "
-                      "details.", stacklevel=user_stacklevel())
+        warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+             "This is not an intended use case of affine_grid. See the documentation of affine_grid for "
+             "details.")
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if theta.shape[0] != size[0]:
