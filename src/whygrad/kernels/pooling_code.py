@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Plan, Task, staged
+from whygrad.kernels.stages import Plan, Task, kernel_of_units, staged
 from whygrad.kernels.tiles import evens, interleaved, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
@@ -89,13 +89,9 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
     return evens(f, a, b), numbers, there
 
 
-@cache
-def scatter() -> Any:
+@kernel_of_units("pool_scatter", "fiif", Places, "planes")
+def scatter(f: Task) -> None:
     """Arrays: numbers, their places, a flag for a place outside, images."""
-    return staged("pool_scatter", "fiif", Places, planes=_write_scatter)
-
-
-def _write_scatter(f: Task) -> None:
     pixels, count = f.fields("pixels places")
     with f.loop(f.low, f.high) as plane:
         numbers, places = f.pointer(F32, f.array(0), plane * count), f.pointer(I64, f.array(1), plane * count)
@@ -121,13 +117,9 @@ def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) ->
         body(j, lanes_within(f, j, count, lanes))
 
 
-@cache
-def means(step: int) -> Any:
+@kernel_of_units("avg_pool", "fff", Windows, "planes")
+def means(f: Task, step: int) -> None:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    return staged(f"avg_pool {step}", "fff", Windows, planes=lambda f: _write_means(f, step))
-
-
-def _write_means(f: Task, step: int) -> None:
     lanes = host().lanes
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     with f.loop(f.low, f.high) as plane, f.loop(0, rows) as row, f.loop(0, columns, lanes) as column:
@@ -143,14 +135,10 @@ def _write_means(f: Task, step: int) -> None:
         store_some(f, total.get() / by, f.array(2), (plane * rows + row) * columns + column, mask)
 
 
-@cache
-def spread_means(step: int) -> Any:
+@kernel_of_units("avg_pool_backward", "ffwf", Windows, "planes")
+def spread_means(f: Task, step: int) -> None:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    return staged(f"avg_pool_backward {step}", "ffwf", Windows, planes=lambda f: _write_spread_means(f, step))
-
-
-def _write_spread_means(f: Task, step: int) -> None:
     lanes = host().lanes
     shares = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
@@ -184,14 +172,12 @@ def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> N
         f, load_some(f, source, j, mask) / load_some(f, by, j, mask), target, j, mask))
 
 
-@cache
-def uneven_means() -> Any:
-    """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means."""
-    return staged("avg_pool of any windows", "ffwf", Bounds, planes=_write_uneven_means)
+@kernel_of_units("avg_pool of any windows", "ffwf", Bounds, "planes")
+def uneven_means(f: Task) -> None:
+    """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means.
 
-
-def _write_uneven_means(f: Task) -> None:
-    """Lines are added up first, then the columns of what they give."""
+    Lines are added up first, then the columns of what they give.
+    """
     line = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     row_bounds, column_bounds = f.table("row_bounds"), f.table("column_bounds")
@@ -219,14 +205,9 @@ def _bounds(f: Task, table: Value, number: Value) -> tuple[Value, Value]:
     return f.load(I64, table, number * 2), f.load(I64, table, number * 2 + 1)
 
 
-@cache
-def spread_uneven_means(apart: bool) -> Any:
+@kernel_of_units("avg_pool_backward of any windows", "ffwf", Bounds, "planes")
+def spread_uneven_means(f: Task, apart: bool) -> None:
     """`apart`: each pixel lies in exactly one window. Arrays: gradients, what to divide each by, workspace, images."""
-    return staged(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
-                  planes=lambda f: _write_spread_uneven_means(f, apart))
-
-
-def _write_spread_uneven_means(f: Task, apart: bool) -> None:
     line = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     row_bounds, column_bounds = f.table("row_bounds"), f.table("column_bounds")
