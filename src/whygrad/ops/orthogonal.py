@@ -45,8 +45,7 @@ def qr_rule(xp, g, out0, out1, mode):
 
 
 @op(batch="own", memory="columns 0 1", outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
-def qr(xp, a, *, mode):
-    return xp.qr(a, mode=mode)
+def qr(xp, a, *, mode): ...
 
 
 def reflectors(xp, a, count):
@@ -108,7 +107,6 @@ def householder_tau_rule(xp, g, a, tau):
 @last_axes(memory="columns", node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
 def householder_product(xp, a, tau):
     """The first columns of the product of the Householder reflections given by the columns of `a` and the factors `tau`."""
-    return xp.householder_product(a, tau)
 
 
 def square(xp, a):
@@ -152,8 +150,7 @@ def no_derivative(name):
 
 
 @last_axes(memory="columns", outputs=("a", "tau"), a=no_derivative("geqrf"))
-def geqrf(xp, a):
-    return xp.geqrf(a)
+def geqrf(xp, a): ...
 
 
 @op(batch="defined", node="LinalgCrossBackward0",
