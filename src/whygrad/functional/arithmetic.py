@@ -189,7 +189,6 @@ _divide, _divide_by_number = writer("div", "tt"), writer("div", "ts")
 
 @public(function=False)
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """In-place version of `div`."""
     if rounding_mode is None and isinstance(self, Tensor) and self._array.dtype.char in "fdFD":
         if is_at_home(other, self._array.dtype):
             return _divide_by_number(self, other)
@@ -222,7 +221,6 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def floor_divide_(self: Any, other: Any) -> Any:
-    """In-place version of `floor_divide`."""
     a, b = _operands("floor_divide_", self, other, overloaded=True)
     return write("floor_divide_inplace", a, a, b, computes_in=settled(ROUNDING["floor"]))
 
@@ -244,7 +242,6 @@ def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def remainder_(self: Any, other: Any) -> Any:
-    """In-place version of `remainder`."""
     b = as_operand(other)
     if b is NotImplemented:
         raise invalid_combination("remainder_", self, other)
@@ -284,7 +281,6 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def pow_(self: Any, exponent: Any) -> Any:
-    """In-place version of `pow`."""
     b = as_operand(exponent)
     if b is NotImplemented:
         raise invalid_combination("pow_", self, exponent)
@@ -324,7 +320,6 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def float_power_(self: Any, exponent: Any) -> Any:
-    """In-place version of `float_power`."""
     b = as_operand(exponent)
     if b is NotImplemented:
         raise invalid_combination("float_power_", self, exponent)
@@ -367,7 +362,6 @@ _write_between = writer("lerp", "tts")
 
 @public(function=False)
 def lerp_(self: Any, end: Any, weight: Any) -> Any:
-    """In-place version of `lerp`."""
     if type(weight) is float and isinstance(end, Tensor) and end._array.dtype is self._array.dtype and (
             self._array.dtype.char in "fd"):
         return _write_between(self, end, weight)

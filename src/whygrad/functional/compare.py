@@ -161,7 +161,6 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 @public()
 def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
-    """In-place version of `clamp`."""
     if _are_plain_bounds(input, min, max):
         return _write_clamped(input, min, max)
     low, high = _bounds("clamp_", input, min, max)
@@ -221,11 +220,9 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
 
 @public()
 def clamp_min_(input: Any, min: Any) -> Any:
-    """In-place version of `clamp_min`."""
     return _clamp_min_inplace(input, min)
 
 
 @public()
 def clamp_max_(input: Any, max: Any) -> Any:
-    """In-place version of `clamp_max`."""
     return _clamp_max_inplace(input, max)

@@ -25,6 +25,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 def register(name: str, f: Callable[..., Any], *, function: bool = True, method: bool = True, autocast: Any = None,
              short: Callable[[Spec], Any] | None = None, short_method: Callable[[Spec], Any] | None = None) -> Any:
     """Put a function behind the door: as torch.<name>, and, with its first argument as `self`, as Tensor.<name>."""
+    if f.__doc__ is None and name.endswith("_"):
+        f.__doc__ = f"In-place version of `{name[:-1]}`."
     if method:
         METHODS[name] = door.function(f"Tensor.{name}", f, autocast, short_method or short)
     if function:

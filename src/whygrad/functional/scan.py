@@ -258,7 +258,6 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float, *, out: Any = None) -
 
 @public(function=False)
 def renorm_(self: Any, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place version of `renorm`."""
     statics = _renorm_statics(self, p, dim, maxnorm)
     check_overlap(self._array, ())
     if self._array.dtype.kind == "c":

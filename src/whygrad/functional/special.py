@@ -128,7 +128,6 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
 
 @public(function=False)
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
-    """In-place version of `mvlgamma`."""
     check_castable(default_float(self.dtype), self.dtype)
     return self.copy_(mvlgamma(self.clone(), p))  # type: ignore[attr-defined, no-any-return]
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import to_scalar
@@ -30,10 +31,6 @@ _STEP_NOT_CALLED = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
     "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
     f"PyTorch skipping the first value of the learning rate schedule. {_HOW_TO}")
-
-
-def warn(text: str) -> None:
-    warn(text)
 
 
 def _copy(value: Any) -> Any:
