@@ -76,17 +76,11 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
         check_sizes(sizes)
         return fresh(allocate(make, sizes, wanted.numpy), requires_grad)
 
-    _name(by_size, name, f"A tensor of the given size, {what}.")
-    _name(like, f"{name}_like", f"A tensor of the size and dtype of `input`, {what}.")
-    _name(new, f"new_{name}", f"A tensor of the given size and of this tensor's dtype, {what}.")
-    public(method=False)(by_size)
-    public(method=False)(made_under_transforms("like")(like))
-    public(function=False)(made_under_transforms("like")(new))
-
-
-def _name(function: Any, name: str, doc: str) -> None:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    public(method=False, name=name, doc=f"A tensor of the given size, {what}.")(by_size)
+    public(method=False, name=f"{name}_like", doc=f"A tensor of the size and dtype of `input`, {what}.")(
+        made_under_transforms("like")(like))
+    public(function=False, name=f"new_{name}", doc=f"A tensor of the given size and of this tensor's dtype, {what}.")(
+        made_under_transforms("like")(new))
 
 
 def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any,
@@ -253,8 +247,7 @@ def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
         return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False), requires_grad)
 
     half = "lower" if name == "tril_indices" else "upper"
-    _name(indices, name, f"Row and column numbers of the {half} triangle of a matrix, row by row.")
-    public(method=False)(indices)
+    public(method=False, name=name, doc=f"Row and column numbers of the {half} triangle of a matrix, row by row.")(indices)
 
 
 _define_triangle("tril_indices", np.tril_indices)

@@ -112,9 +112,7 @@ def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Te
         prepared = [prepare(x) for x in tensors]
         return cat(prepared, dim_for(prepared), out=out)
 
-    join.__name__ = join.__qualname__ = name
-    join.__doc__ = doc
-    register(name, join, method=False)
+    public(name=name, doc=doc, method=False)(join)
 
 
 _joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "Joined horizontally.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -43,9 +44,9 @@ def public(*, method: bool = True, function: bool = True, name: str | None = Non
 
     def declare(f: F) -> F:
         public_name = name or f.__name__
-        if doc is not None:
-            f.__name__ = f.__qualname__ = public_name
-            f.__doc__ = doc
+        for g in () if doc is None else (f, inspect.unwrap(f)):  # Python's own errors name the innermost function
+            g.__name__ = g.__qualname__ = public_name
+            g.__doc__ = doc
         if space != "torch":
             return door.function(f"{space}.{public_name}", f, autocast, short)  # type: ignore[no-any-return]
         return register(public_name, f, function=function, method=method, autocast=autocast, short=short)  # type: ignore[no-any-return]

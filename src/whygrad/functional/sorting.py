@@ -116,10 +116,8 @@ def _quantile(name: str, ignore_nan: bool) -> Callable[..., Tensor]:
             lanes = lanes.reshape((*shape, lanes._array.shape[-1]))
         return with_out(name, _quantiles_of_lanes(lanes, q, interpolation, ignore_nan), out, input)
 
-    quantile.__name__ = quantile.__qualname__ = name
-    quantile.__doc__ = ("The values below which a fraction `q` of the elements lies"
-                        + (", NaNs left out." if ignore_nan else "; NaN if there is one."))
-    return public(autocast="float32")(quantile)
+    nan = ", NaNs left out." if ignore_nan else "; NaN if there is one."
+    return public(name=name, doc="The values below which a fraction `q` of the elements lies" + nan, autocast="float32")(quantile)
 
 
 def _read_q(name: str, x: Tensor, q: Any) -> Tensor:

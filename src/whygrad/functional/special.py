@@ -70,8 +70,6 @@ def _in_place(row_name: str, name: str) -> Callable[..., Any]:
         Takes(FLOATS, f"{name}_cpu").check(result_dtype(self, other))
         return write(row_name, self, self, other)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = f"{name}_"
-    function.__doc__ = f"In-place version of `{name}`."
     return function
 
 
@@ -80,7 +78,7 @@ SPECIAL["xlog1py"] = special_function()(_define_binary("xlog1py", "special_xlog1
 for _row, _name in (("gammainc", "igamma"), ("gammaincc", "igammac")):
     SPECIAL[_row] = special_function()(_define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False))
     public(name=_name)(_define_binary(_row, _name, f"{_name}_cpu", numbers=False))
-    register(f"{_name}_", _in_place(_row, _name), function=False)
+    public(name=f"{_name}_", doc=f"In-place version of `{_name}`.", function=False)(_in_place(_row, _name))
 
 
 def _order(n: Any, position: int) -> int:

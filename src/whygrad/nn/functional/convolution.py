@@ -220,9 +220,8 @@ def _convolution(dims: int) -> Callable[..., Any]:
         result = apply(row, input, weight, bias, window=plan.window)
         return result if plan.batched else result.squeeze(0)
 
-    convolution.__name__ = convolution.__qualname__ = name
-    convolution.__doc__ = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
-    return nn_function(autocast="lower")(convolution)
+    doc = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
+    return nn_function(name=name, doc=doc, autocast="lower")(convolution)
 
 
 AXES = ("depth", "height", "width")
@@ -278,9 +277,8 @@ def _transposed(dims: int) -> Callable[..., Any]:
         result = apply(row, input, weight, bias, size=plan.size, window=plan.window)
         return result if plan.batched else result.squeeze(0)
 
-    convolution.__name__ = convolution.__qualname__ = name
-    convolution.__doc__ = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."
-    return nn_function(autocast="lower")(convolution)
+    doc = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."
+    return nn_function(name=name, doc=doc, autocast="lower")(convolution)
 
 
 conv1d, conv2d, conv3d = (_convolution(dims) for dims in (1, 2, 3))

@@ -38,9 +38,7 @@ LONG_AXES = {"T": "time", "H": "height", "W": "width"}
 
 def _named(function: Any, name: str, doc: str, autocast: Any = None) -> Callable[..., Any]:
     """A function made by a factory, registered under its public name."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return nn_function(autocast=autocast)(function)
+    return nn_function(name=name, doc=doc, autocast=autocast)(function)
 
 
 def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
