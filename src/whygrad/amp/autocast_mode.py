@@ -78,8 +78,6 @@ class autocast:
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func` wrapped to run under autocast."""
-
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         with autocast_instance:

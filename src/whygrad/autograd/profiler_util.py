@@ -165,7 +165,6 @@ class EventList(list[Any]):
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
               max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
               top_level_events_only: bool = False, time_unit: str | None = None) -> str:
-        """The events as a table."""
         if not self:
             return ""
         events: list[Any] = list(self)

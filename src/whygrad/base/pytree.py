@@ -61,8 +61,6 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """The structure of a single leaf."""
-
     def __init__(self) -> None:
         super().__init__(None, None, [])
 
@@ -86,8 +84,6 @@ _register_pytree_node = register_pytree_node
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A position in a list or tuple."""
-
     idx: int
 
     def __str__(self) -> str:
@@ -96,8 +92,6 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class MappingKey:
-    """A key of a dict."""
-
     key: Any
 
     def __str__(self) -> str:
@@ -106,8 +100,6 @@ class MappingKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """An attribute."""
-
     name: str
 
     def __str__(self) -> str:

@@ -201,8 +201,6 @@ class Geometric(ProbsOrLogits):
 
 
 class Poisson(ExponentialFamily):
-    """Poisson(rate)"""
-
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

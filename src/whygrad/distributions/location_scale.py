@@ -140,8 +140,6 @@ class Cauchy(LocationScale):
 
 
 class StudentT(Distribution):
-    """StudentT(df, loc, scale)"""
-
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

@@ -253,7 +253,6 @@ def _complex_spread(name: str, x: Tensor, statics: dict[str, Any]) -> Any:
 
 
 def _publish(name: str, generated: Callable[..., Any], doc: str, **options: Any) -> Callable[..., Any]:
-    """Publish a generated function under its name."""
     generated.__name__ = generated.__qualname__ = name
     generated.__doc__ = doc
     published: Callable[..., Any] = public(**options)(numpy_names(generated))

@@ -83,13 +83,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return with_out("diff", x, out, input)
 
 
-def _refuse_bool(name: str, y: Tensor, x: Any) -> None:
-    kinds = [t._array.dtype.kind for t in (y, x) if t is not None]
-    if "b" in kinds:
-        which = "`y`" if x is None else "`x` or `y`"
-        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
-
-
 def _widths(name: str, y: Tensor, x: Any, axis: int) -> Tensor:
     """The distances of the points `x`, shaped to go with `y`."""
     points, ndim = x._array.shape, y._array.ndim
@@ -121,7 +114,10 @@ def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) 
                              "slice() cannot be applied to a 0-dim tensor.")
         if total_first and not y._array.shape[axis]:
             return FUNCTIONS["zeros_like"](total(y.detach(), axis))  # type: ignore[attr-defined]
-        _refuse_bool(name, y, x)
+        kinds = [t._array.dtype.kind for t in (y, x) if t is not None]
+        if "b" in kinds:
+            which = "`y`" if x is None else "`x` or `y`"
+            raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
         width = 1 if dx is None else read_number(name, "dx", None, dx)
         if total_first and x is None:
             ends = FUNCTIONS["select"](y, axis, 0) + FUNCTIONS["select"](y, axis, -1)

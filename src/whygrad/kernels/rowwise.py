@@ -145,7 +145,6 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) ->
 
 
 def _write_entry(module: Any, name: str) -> None:
-    """The entry of all row kernels."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)

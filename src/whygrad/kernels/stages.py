@@ -66,7 +66,6 @@ class OfPlan(Function):
         return self.arguments[0]
 
     def field(self, name: str) -> Value:
-        """A number of the plan."""
         found = self._read.get(name)
         if found is None:
             with self.b.entry_block():  # known everywhere
@@ -208,7 +207,6 @@ MOST = 16
 
 
 def _write_entry(module: Any, name: str) -> None:
-    """The entry of all kernels of stages."""
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)

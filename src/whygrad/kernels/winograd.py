@@ -66,8 +66,6 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
 
 
 class Winograd(ByPanels):
-    """Its pixels out are tiles."""
-
     # tiles: of a unit, to whole vectors and one more; patches: where in the workspace transformed patches and products begin;
     # result_rows: of pixels
     numbers = "tiles patches products result_rows result_columns"

@@ -17,7 +17,6 @@ def flat(xp, x):
 
 
 def transposed(xp, x):
-    """Each matrix of a batch transposed."""
     return xp.transpose(x, axis0=len(x.shape) - 2, axis1=len(x.shape) - 1)
 
 

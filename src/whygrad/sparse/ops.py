@@ -23,7 +23,6 @@ def dense(g: Any) -> Any:
 
 
 def turned(g: Any) -> Any:
-    """The transposed matrix."""
     return permute(g, axes=(1, 0)) if isinstance(g, SparseTensor) else g.t()
 
 

@@ -118,7 +118,13 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
 
 def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
                      eps: float) -> Any:
-    _check_channels(input, running_mean, running_var, weight, bias, training)
+    channels = input._array.shape[1] if input._array.ndim > 1 else 0
+    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+        if given is None:
+            if not training and name.startswith("running"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif given._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     normalize_dim(1, input._array.ndim)
     check_kinds("batch_norm", input, "fV")
     is_mixed(input, weight, bias, running_mean, running_var)
@@ -131,16 +137,6 @@ def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: An
         else:
             _track_batched(input, running_mean, running_var, momentum)
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
-
-
-def _check_channels(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool) -> None:
-    channels = input._array.shape[1] if input._array.ndim > 1 else 0
-    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
-        if given is None:
-            if not training and name.startswith("running"):
-                raise RuntimeError(f"{name} must be defined in evaluation mode")
-        elif given._array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
 
 
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
