@@ -20,7 +20,7 @@ from whygrad.ops.vocabulary import Vocabulary
 FAMILIES = [import_module(f"whygrad.backends.numpy_{family}") for family in [
     "pointwise", "choice", "activation", "reduction", "linear", "layout", "index", "conv", "pool", "resample", "convert",
     "nn", "recurrent", "attention", "special", "implicit", "factor", "fft", "solve", "spectral", "sorting", "counting",
-    "scan", "pairwise", "scatter_reduce", "bags", "ctc", "misc", "complex_numbers", "bessel", "polynomials", "backend"
+    "scan", "pairwise", "scatter_reduce", "bags", "ctc", "misc", "bessel", "polynomials"
 ]]
 
 

@@ -5,8 +5,8 @@ from importlib import import_module
 from whygrad.ops.table import TABLE, NoGrad, Row
 
 for _family in [
-    "activation", "arithmetic", "attention", "bags", "bessel", "compare", "complex_numbers", "conv", "convert",
-    "counting", "ctc", "factor", "fft", "index", "inplace", "layout", "ldl", "linear", "lu", "misc", "nn", "orthogonal",
+    "activation", "arithmetic", "attention", "bags", "bessel", "compare", "conv", "convert",
+    "counting", "ctc", "factor", "fft", "index", "inplace", "layout", "linear", "lu", "misc", "nn", "orthogonal",
     "pairwise", "pointwise", "pool", "random", "recurrent", "reduction", "resample", "scan", "scatter_reduce", "solve",
     "sorting", "special", "spectral", "weight_norm"
 ]:

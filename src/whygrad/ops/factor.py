@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular systems, of matrices and batches of them."""
+"""Cholesky factors, triangular systems and LDL factors, of matrices and batches of them."""
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import WHOLE_NUMBERS, adjoint, conj
@@ -68,3 +68,20 @@ def cholesky_solve(xp, b, factor, *, upper):
                xp, -xp.matmul(xp.matmul(out, conj(xp, g)), out), factor, upper))
 def cholesky_inverse(xp, factor, *, upper):
     """The inverse of l l', or of u' u."""
+
+
+def no_derivative(name):
+    def rule(g):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@last_axes(memory="columns", outputs=("LD", WHOLE_NUMBERS, WHOLE_NUMBERS), node="NotImplemented",
+           a=no_derivative("linalg_ldl_factor_ex"))
+def ldl_factor_ex(xp, a, *, hermitian): ...
+
+
+@last_axes(memory="columns", node="NotImplemented",
+           a=no_derivative("linalg_ldl_solve"), places=WHOLE_NUMBERS, b=no_derivative("linalg_ldl_solve"))
+def ldl_solve(xp, a, places, b, *, hermitian): ...

@@ -228,7 +228,7 @@ def norm_rule(xp, g, x, out, ord, axis, keepdims):
     return power * xp.where(out == 0, 0, g / out ** (ord - 1))
 
 
-@along_axes(kernel="norms", curve="distance kinked", called="norm", node="LinalgVectorNormBackward0", x=norm_rule)
+@along_axes(kernel="extremes", curve="distance kinked", called="norm", node="LinalgVectorNormBackward0", x=norm_rule)
 def vector_norm(xp, x, *, ord, axis=None, keepdims=False): ...
 
 
