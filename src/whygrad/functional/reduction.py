@@ -32,10 +32,9 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_along_dim
-from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, linalg_function, public, run, with_out, write
+from whygrad.functional.run import FUNCTIONS, lazily_compiled, linalg_function, public, run, with_out, write
 from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None

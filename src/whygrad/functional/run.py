@@ -102,3 +102,23 @@ for _writer in (copy_, fill_, zero_):
     register(_writer.__name__, _writer, function=False)
 
 __all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "with_out", "write"]
+
+
+def lazily_compiled(name: str, kinds: str, namespace: dict[str, Any] | None = None,
+                    variable: str = "", *, at_door: bool = False) -> Callable[..., Any]:
+    """The function that applies a row to arguments of these kinds (see `compiled`).
+
+    If it is kept as a global `variable` (`_name` if not given) of `namespace`, the first call puts the compiled
+    function there, and no later call comes through here.
+    """
+    function: Callable[..., Any] | None = None
+
+    def apply_row(*inputs: Any, **statics: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = compiled(TABLE[name], kinds, at_door=at_door)
+            if namespace is not None:
+                namespace[variable or f"_{name}"] = function
+        return function(*inputs, **statics)
+
+    return apply_row

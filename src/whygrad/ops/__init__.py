@@ -6,7 +6,7 @@ from whygrad.ops.table import TABLE, NoGrad, Row
 
 for _family in [
     "activation", "arithmetic", "attention", "bags", "bessel", "compare", "conv", "convert",
-    "counting", "ctc", "factor", "fft", "index", "inplace", "layout", "linear", "lu", "misc", "nn", "orthogonal",
+    "ctc", "factor", "fft", "index", "inplace", "layout", "linear", "lu", "misc", "nn", "orthogonal",
     "pairwise", "pointwise", "pool", "random", "recurrent", "reduction", "resample", "scan", "scatter_reduce", "solve",
     "sorting", "special", "spectral", "weight_norm"
 ]:

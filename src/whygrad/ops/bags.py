@@ -4,7 +4,7 @@
 """
 
 from whygrad.ops.arithmetic import underivable
-from whygrad.ops.counting import no_derivative
+from whygrad.ops.sorting import no_derivative
 from whygrad.ops.table import NoGrad, op
 
 INDEX = NoGrad("indices have no derivative")

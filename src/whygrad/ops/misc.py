@@ -2,7 +2,7 @@
 
 import math
 
-from whygrad.ops.counting import refused
+from whygrad.ops.sorting import refused
 from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 WHOLE = NoGrad("whole numbers have no derivative")

@@ -22,7 +22,6 @@ from whygrad.functional.promotion import cast, promote
 from whygrad.functional.run import nn_function
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn import functional as F
-from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
 
@@ -520,3 +519,28 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
     """Minus the log-likelihood of the label sequences `targets` under log-probabilities (steps, batch, classes)."""
     code = ("none", "mean", "sum").index(reduction_of(reduction))
     return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, code, zero_infinity)
+
+
+def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """"none", "mean" or "sum"."""
+    if size_average is not None or reduce is not None:
+        return legacy_reduction(size_average, reduce)
+    if reduction == "elementwise_mean":
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    found: str = reduction
+    return found
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    averaged = size_average is None or size_average
+    reduced = reduce is None or reduce
+    found = ("mean" if averaged else "sum") if reduced else "none"
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
+    return found
+
+
+def reduce_loss(loss: Any, reduction: str) -> Any:
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
