@@ -16,6 +16,8 @@ from typing import Any
 
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+for _name in ("GITHUB_ACTIONS", "GITHUB_WORKSPACE"):  # in a workflow, programs would be annotated
+    os.environ.pop(_name, None)
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -6,13 +6,14 @@ As with `python`, arguments before the script are whygrad's options, those after
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
-from whygrad.base.frames import is_internal
+from whygrad.base.frames import is_own
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -23,6 +24,13 @@ class Program(NamedTuple):
     how: str
     target: str
     arguments: list[str]
+
+    @property
+    def title(self) -> str:
+        """What reports call it."""
+        if self.how == "script":
+            return os.path.basename(self.target)
+        return {"-m": f"-m {self.target}", "-c": "-c ...", "-": "standard input"}[self.how]
 
 
 def main(arguments: list[str] | None = None) -> int | None:
@@ -61,6 +69,7 @@ def run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE")
     parser.add_argument("--html", metavar="FILE", help="also write a report for a browser: the answers, the source and a "
                         "drawing of the gradient's flow")
+    add_code_review_options(parser)
     parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or "
                         "matches it as a shell pattern")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
@@ -69,7 +78,33 @@ def run_parser() -> argparse.ArgumentParser:
                         "count)")
     parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
                         help="end the program after N steps of optimizers; its `finally` blocks run")
+    add_engine(parser)
     return parser
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--engine", choices=("whygrad", "torch"), default="whygrad",
+                        help="what the program runs on: whygrad itself, in torch's place, or real PyTorch")
+
+
+def use_engine(name: str) -> None:
+    """Let `import torch` give whygrad; or PyTorch, which is then what is explained."""
+    from whygrad.why import engine
+
+    if name == "whygrad":
+        from whygrad import alias
+
+        alias.install()
+    elif importlib.util.find_spec("torch") is None:
+        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
+    engine.choose(name)
+
+
+def add_code_review_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sarif", metavar="FILE", help="also write the answers to FILE as a SARIF log, which editors and code "
+                        "scanning read")
+    parser.add_argument("--github", action="store_true", help="also print annotations of GitHub's workflows on standard error; "
+                        "without --quiet this is the default where GITHUB_ACTIONS is true")
 
 
 def number_of_steps(text: str) -> int:
@@ -90,15 +125,24 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[argpa
     return options, program
 
 
+def refuse_without_file(parser: argparse.ArgumentParser, program: Program) -> None:
+    """End with a usage error if the program is neither a module nor a script that exists."""
+    if program.how in ("-c", "-"):
+        parser.error(f"{program.how}: give the name of a script, or -m module")
+    if program.how == "script" and not os.path.isfile(program.target):
+        parser.error(f"there is no file {program.target}")
+
+
 def split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], Program | None]:
     """Split the arguments into whygrad's options and the program with its arguments."""
     with_value = {name for action in parser._actions if action.nargs != 0 for name in action.option_strings}
     for i, argument in enumerate(arguments):
         if i and arguments[i - 1] in with_value:
             continue  # the value of the option before it
-        if argument in ("-m", "-c"):
-            target = arguments[i + 1:i + 2]
-            return arguments[:i], Program(argument, target[0], arguments[i + 2:]) if target else None
+        how, attached = argument[:2], argument[2:]
+        if how in ("-m", "-c"):
+            rest = [attached, *arguments[i + 1:]] if attached else arguments[i + 1:]
+            return arguments[:i], Program(how, rest[0], rest[1:]) if rest else None
         if argument == "-" or not argument.startswith("-"):
             return arguments[:i], Program("-" if argument == "-" else "script", argument, arguments[i + 1:])
     return arguments, None
@@ -121,13 +165,11 @@ def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, argumen
 def run(arguments: list[str]) -> int | None:
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    from whygrad import alias
-    from whygrad.why.session import Session, refuse_unwritable
+    use_engine(options.engine)
+    from whygrad.why.session import Outputs, Session
     from whygrad.why.step_limit import EndOfSteps
 
-    alias.install()
-    refuse_unwritable(parser, {"--json": options.json, "--html": options.html})
-    session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet,
+    session = Session(Outputs.of(parser, options), only=options.only, live=options.live, strict=options.strict,
                       steps=options.steps)
     try:
         execute(program)
@@ -144,11 +186,10 @@ def run(arguments: list[str]) -> int | None:
         session.finish()
         if isinstance(error, KeyboardInterrupt) or not session.was_cut_short:
             raise
-    found = session.finish()
-    status = 3 if options.strict and found else None
+    session.finish()
     if session.was_cut_short:
-        session.end_threads(status or 0)
-    return status
+        session.end_threads(session.status)
+    return session.status or None
 
 
 def audit(arguments: list[str]) -> int:
@@ -275,7 +316,7 @@ def keep_program_lines(error: BaseException) -> None:
         while entry is not None:
             entries.append(entry)
             entry = entry.tb_next
-        own = [entry for entry in entries if not is_internal(entry.tb_frame)]
+        own = [entry for entry in entries if not is_own(entry.tb_frame)]
         for entry, following in zip(own, [*own[1:], None], strict=False):
             entry.tb_next = following
         if own:

@@ -26,7 +26,8 @@ F = whygrad.nn.functional
 DOOR_FILES = ("amp/casting.py", "amp/recurrent.py", "base/door.py", "compat/legacy.py", "base/refusing.py",
               "functional/arguments.py", "functional/dispatch.py", "functional/methods.py", "functional/misc.py",
               "functional/operators.py", "functional/overriding.py", "functional/protocol.py", "functional/run.py",
-              "overrides.py", "sparse/dispatch.py", "sparse/op.py", "sparse/tensor.py", "why/instrumentation.py", "why/watch.py")
+              "overrides.py", "sparse/dispatch.py", "sparse/op.py", "sparse/tensor.py", "for_whygrad/instrumentation.py",
+              "why/watch.py")
 
 
 class Note:

@@ -237,7 +237,7 @@ def test_options_behind_the_script_are_its_own(tmp_path: Path) -> None:
     assert (asks.stdout, asks.stderr) == ("True\n", "")
     for given in ("-", "-c"):
         fixed = call([sys.executable, "-m", "whygrad", "fix", given, "1"], tmp_path)
-        assert (fixed.returncode, "changes are made to a file" in fixed.stderr) == (2, True)
+        assert (fixed.returncode, "give the name of a script, or -m module" in fixed.stderr) == (2, True)
 
 
 PROGRAMS: dict[str, str] = {

@@ -14,7 +14,7 @@ SOURCE = Path(whygrad.__file__).parent
 
 # From the lowest to the highest.
 ORDER = ["base", "ops", "backends", "_rng", "kernels", "core", "functional", "autograd", "sparse", "nn", "func", "optim",
-         "distributions", "amp", "io", "utils", "profiler", "testing", "signal", "compat", "why"]
+         "distributions", "amp", "io", "utils", "profiler", "testing", "signal", "compat", "why", "for_whygrad", "for_torch"]
 # The thin interface through which everything is recorded counts as part of the lowest package.
 RECORDING = "whygrad.why.record"
 
@@ -72,6 +72,17 @@ def test_lower_packages_do_not_import_higher_ones() -> None:
             upward[found.importer, theirs] = f"{found.importer}, line {found.line}, imports {found.imported}"
     assert not [text for key, text in upward.items() if key not in UPWARD]
     assert not UPWARD.keys() - upward.keys(), "mended: take it from the list"
+
+
+# What `why` may import: the table of ops, and what knows nothing of tensors.
+NEUTRAL = ("whygrad.why", "whygrad.base", "whygrad.ops", "whygrad.backends.formula", "whygrad.io.atomic", "whygrad.cli",
+           "whygrad.alias")
+
+
+def test_why_knows_no_engine() -> None:
+    foreign = [found for found in imports() if package_of(found.importer) == "why"
+               and not f"{found.imported}.".startswith(tuple(f"{name}." for name in NEUTRAL))]
+    assert not foreign, "explanations read engines through why/engine.py"
 
 
 def test_imports_inside_of_functions_get_fewer() -> None:

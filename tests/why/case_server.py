@@ -1,4 +1,7 @@
-"""Runs programs, each in a process of its own that is forked from this one: `python case_server.py (torch | whygrad)`.
+"""Runs programs, each in a process of its own that is forked from this one.
+
+`python case_server.py torch` runs them on PyTorch, `whygrad` under `whygrad run`, `torch-explained` under
+`whygrad run --engine torch`.
 
 A line of standard input is the path of a program; the answer is a line of JSON: what it printed, how it ended and, of
 whygrad, the answers of `whygrad run`. Forking saves the time to import torch hundreds of times.
@@ -28,6 +31,20 @@ def in_whygrad(path: str, answers: str) -> int:
     from whygrad import cli
 
     return cli.main(["run", f"--json={answers}", path]) or 0
+
+
+def explained(path: str, answers: str) -> int:
+    from whygrad import cli
+
+    return cli.main(["run", "--engine=torch", f"--json={answers}", path]) or 0
+
+
+def load_explanations() -> None:
+    """What every program would load for itself."""
+    import whygrad.why
+
+    for module in pkgutil.walk_packages(whygrad.why.__path__, "whygrad.why."):
+        importlib.import_module(module.name)
 
 
 def child(run: Any, path: str, folder: str) -> None:
@@ -63,19 +80,20 @@ def serve(run: Any) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "torch":
+    if sys.argv[1] == "torch-explained":
+        import whygrad.for_torch.engine
+
+        load_explanations()
+    if sys.argv[1] != "whygrad":
         import torch
 
         torch.set_num_threads(1)
         torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
-        serve(in_torch)
+        serve(in_torch if sys.argv[1] == "torch" else explained)
     else:
         import whygrad.nn
         import whygrad.optim
-        import whygrad.why
 
-        # What every program would load for itself.
-        for module in pkgutil.walk_packages(whygrad.why.__path__, "whygrad.why."):
-            importlib.import_module(module.name)
+        load_explanations()
         whygrad.manual_seed(0)
         serve(in_whygrad)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import whygrad
+from whygrad.cli import Program
 from whygrad.why import fix, scratch
 from whygrad.why.answers import Edit
 from whygrad.why.trial import Outcome, run
@@ -169,7 +170,7 @@ def test_a_change_after_which_the_program_does_not_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [
     [], ["--timeout=0", "x.py"], ["--timeout", "x", "x.py"],
-    ["--timeout"], ["nowhere.py"], ["-m", "this"], ["--nonsense", "x.py"],
+    ["--timeout"], ["nowhere.py"], ["-m"], ["-c", "1"], ["-"], ["--nonsense", "x.py"],
 ])
 def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -262,7 +263,7 @@ def test_a_trial_ends_what_it_started(tmp_path: Path) -> None:
     here = os.getcwd()
     os.chdir(tmp_path)
     try:
-        outcome = run("program.py", [], timeout=10)
+        outcome = run(Program("script", "program.py", []), timeout=10)
     finally:
         os.chdir(here)
     assert outcome.timed_out
@@ -341,7 +342,7 @@ def test_large_folders_are_not_copied(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(scratch, "MAX_BYTES", 500)
     monkeypatch.setattr(scratch, "MAX_ENTRIES", 20)
-    plan = scratch.Scratch("program.py")
+    plan = scratch.Scratch(str(tmp_path))
     assert plan.too_large == [str(tmp_path / "weights.bin"), str(tmp_path / "data")]
     with plan.made() as copy:
         here = Path(copy.inside(str(tmp_path)))

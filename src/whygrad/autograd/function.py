@@ -79,7 +79,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise errors.noted(NotImplementedError("You must implement either the backward or vjp method for your custom "
                                                "autograd.Function to use it with backward mode AD."),
-                           "custom_without_backward", ctx)
+                           "custom_without_backward", ctx._itself())
 
     vjp = backward
 

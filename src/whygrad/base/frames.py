@@ -10,19 +10,32 @@ from typing import Any
 _getframe = sys._getframe
 
 
-# Module name -> whether it belongs to this package, cached by name because every recorded op looks it up.
+# Packages whose frames are not the program's: this one; for a program on torch also torch and what runs training loops for it.
+_internal_packages = ["whygrad"]
+# Module name -> whether it belongs to such a package, cached by name because every recorded op looks it up.
 internal_modules: dict[str, bool] = {}
 
 
 def is_internal_name(name: Any) -> bool:
     found = internal_modules.get(name)
     if found is None:
-        found = internal_modules[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
+        found = internal_modules[name] = isinstance(name, str) and any(
+            name == package or name.startswith(f"{package}.") for package in _internal_packages)
     return found
+
+
+def add_internal_packages(*names: str) -> None:
+    _internal_packages.extend(name for name in names if name not in _internal_packages)
+    internal_modules.clear()
 
 
 def is_internal(frame: FrameType) -> bool:
     return is_internal_name(frame.f_globals.get("__name__", ""))
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether a frame is of whygrad itself."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "whygrad"
 
 
 def is_of_package(function: Any) -> bool:

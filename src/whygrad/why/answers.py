@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
-from whygrad.core.modes import process_state
+from whygrad.why.engine import last_backward
 from whygrad.why.locations import SourceLocation, locate, location_of_line, shortened
 
 
@@ -117,7 +117,7 @@ class Answer:
     moment: int = 0
 
     def __post_init__(self) -> None:
-        last = process_state.last_backward
+        last = last_backward()
         self.explanation.read = self.location
         if self.explanation.backward is None:  # a provisional answer has it from the time of the read
             self.explanation.backward = None if last is None else locate(last.site)

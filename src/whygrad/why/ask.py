@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
-import os
 import re
 import sys
 from math import prod
 from typing import Any
 
-from whygrad.cli import warn_misplaced_options
-from whygrad.core.tensor import Tensor
+from whygrad.cli import parsed, refuse_without_file, split
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.asking.mentions import known_parameters, mentioned
 from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, subject_of
@@ -20,12 +18,13 @@ from whygrad.why.asking.survey import has_moved, in_order, survey, told_otherwis
 from whygrad.why.asking.topics import SUBJECT, topics_of
 from whygrad.why.edits.bindings import binding_before
 from whygrad.why.edits.source_tree import SourceTree, source_of, start
+from whygrad.why.engine import Tensor, grad_of, is_tensor
 from whygrad.why.explain import explain
 from whygrad.why.locations import SourceLocation
 from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
-from whygrad.why.trial import own_options, run
+from whygrad.why.trial import run
 
-USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
+USAGE = 'whygrad ask [--timeout SECONDS] "question" (script.py | -m module) [arguments of the program ...]'
 
 # Patterns in a question -> the outcome of a read that they refer to.
 OUTCOMES = {
@@ -45,19 +44,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="whygrad ask", usage=USAGE,
         description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
-        epilog="Options stand before the question; what stands behind the script is given to it. "
+        epilog="Options stand before the question; what stands behind the script or module is given to it. "
         "Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
                         help="how long the program may take (default 600)")
-    own, rest = own_options(arguments)
-    options = parser.parse_args(own)
-    if len(rest) < 2:
-        parser.error("give a question (in quotes) and a script")
-    question, script, *more = rest
-    if not os.path.isfile(script):
-        parser.error(f"there is no file {script}")
-    warn_misplaced_options(parser, script, more)
-    outcome = run(script, more, timeout=options.timeout, question=question)
+    own, asked = split(parser, arguments)  # the question stands where the script does elsewhere
+    if asked is None or asked.how != "script" or not asked.arguments:
+        parser.parse_args(own)
+        parser.error("give a question (in quotes) and a script, or -m module")
+    options, program = parsed(parser, [*own, *asked.arguments])
+    refuse_without_file(parser, program)
+    outcome = run(program, timeout=options.timeout, question=asked.target)
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
         return 1
@@ -374,7 +371,7 @@ def _asked_tensor(watch: QuestionWatch) -> Event | None:
         node = ast.parse(asked, mode="eval").body
         for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
             value = named_value(subject, watch.scope())
-            if isinstance(value, Tensor):
+            if is_tensor(value):
                 return _event_of(watch, asked, value, explain(value))
     return None
 
@@ -382,4 +379,4 @@ def _asked_tensor(watch: QuestionWatch) -> Event | None:
 def _event_of(watch: QuestionWatch, asked: str, value: Tensor, explanation: Explanation) -> Event:
     where = explanation.causes[0] if explanation.causes else SourceLocation(watch.script, 0, 0, 0, 0, "", "")
     location = SourceLocation(where.file, where.line, where.line, 0, 0, "", asked)
-    return Event("grad", Answer(location, explanation), "none" if value._grad is None else "value")
+    return Event("grad", Answer(location, explanation), "none" if grad_of(value) is None else "value")

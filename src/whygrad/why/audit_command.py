@@ -10,7 +10,7 @@ from collections import Counter
 from whygrad import alias, cli
 from whygrad.why.audit import baseline
 from whygrad.why.audit_session import AuditSession
-from whygrad.why.session import refuse_unwritable
+from whygrad.why.session import Outputs, refuse_unwritable
 from whygrad.why.step_limit import EndOfSteps
 
 USAGE = "whygrad audit [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--write-baseline", metavar="FILE", help="list the findings in FILE, and exit with 0 if there are any")
     made.add_argument("--json", metavar="FILE", help="also write the check-list and the findings to FILE")
     made.add_argument("--html", metavar="FILE", help="also write a report for a browser")
+    cli.add_code_review_options(made)
     made.add_argument("--quiet", action="store_true", help="print nothing")
     return made
 
@@ -43,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> int:
     parsing = parser()
     options, program = cli.parsed(parsing, arguments)
-    refuse_unwritable(parsing, {"--json": options.json, "--html": options.html, "--write-baseline": options.write_baseline})
+    outputs = Outputs.of(parsing, options)
+    refuse_unwritable(parsing, {"--write-baseline": options.write_baseline})
     if program.how == "script" and not os.path.exists(program.target):
         parsing.error(f"there is no file {program.target}")
     known: Counter[baseline.Key] = Counter()
@@ -54,17 +56,15 @@ def main(arguments: list[str]) -> int:
             parsing.error(f"--baseline: {error}")
     alias.install()
     session = AuditSession(
-        program=_name(program), steps=options.steps, ignore=[name for given in options.ignore for name in given.split(",")],
-        known=known, baseline_file=options.baseline or "", new_baseline=options.write_baseline,
-        json_file=options.json, html_file=options.html, quiet=options.quiet)
-    has_failed = False
+        outputs, program=program.title, steps=options.steps, strict=options.strict,
+        ignore=[name for given in options.ignore for name in given.split(",")], known=known,
+        baseline_file=options.baseline or "", new_baseline=options.write_baseline)
     try:
         cli.execute(program)
         session.wait_for_threads()
     except EndOfSteps:
         pass
     except SystemExit as ended:
-        has_failed = ended.code not in (None, 0) and not session.was_cut_short
         if not isinstance(ended.code, (int, type(None))):
             print(ended.code, file=sys.stderr)
         session.finish()
@@ -75,18 +75,8 @@ def main(arguments: list[str]) -> int:
         sys.excepthook = lambda *_: None
         raise
     except BaseException as error:
-        # A program may answer its end by an error of its own: it was not asked to go on.
-        has_failed = not session.was_cut_short
         sys.excepthook(type(error), error, error.__traceback__)
         session.finish()
     session.finish()
-    wrong = session.found + (session.odd if options.strict else 0)
-    status = 1 if has_failed else 3 if wrong and options.write_baseline is None else 0
-    session.end_threads(status)
-    return status
-
-
-def _name(program: cli.Program) -> str:
-    if program.how == "script":
-        return os.path.basename(program.target)
-    return {"-m": f"-m {program.target}", "-c": "-c ...", "-": "standard input"}[program.how]
+    session.end_threads(session.status)
+    return session.status

@@ -16,7 +16,8 @@ from whygrad.why.audit import baseline
 from whygrad.why.audit.baseline import Key
 from whygrad.why.audit.check_list import check_list, check_of
 from whygrad.why.audit.finding import count_of
-from whygrad.why.session import Session, write
+from whygrad.why.ending import Ending
+from whygrad.why.session import FOUND, Outputs, Session, write
 
 # Seconds between two lines of progress; they double.
 FIRST_PROGRESS = 4.0
@@ -26,9 +27,9 @@ class AuditSession(Session):
     """`ignore` has patterns of categories, `known` the findings of the baseline in `baseline_file`; `new_baseline` is the file to
     which the findings are written."""
 
-    def __init__(self, *, program: str, steps: int, ignore: list[str], known: Counter[Key], baseline_file: str,
-                 new_baseline: str | None, json_file: str | None, html_file: str | None, quiet: bool) -> None:
-        super().__init__(json_file=json_file, html_file=html_file, quiet=quiet, steps=steps)
+    def __init__(self, outputs: Outputs, *, program: str, steps: int, ignore: list[str], known: Counter[Key], baseline_file: str,
+                 new_baseline: str | None, strict: bool) -> None:
+        super().__init__(outputs, strict=strict, steps=steps)
         self.watch.audit.observes_all = True
         self.program = program
         self.ignore = ignore
@@ -43,15 +44,15 @@ class AuditSession(Session):
 
     def _stepped(self, number: int) -> None:
         seconds = time.monotonic() - self._begun
-        if seconds < self._next_progress or self.quiet:
+        if seconds < self._next_progress or self.outputs.quiet:
             return
         self._next_progress = 2 * seconds
         with suppress(*terminal.STREAM_ERRORS):
-            if sys.stderr.isatty():
+            if terminal.stream().isatty():
                 of = f" of {self.limit.steps}" if self.limit.steps else ""
                 terminal.print_line(f"whygrad audit: step {number}{of}, after {seconds:.0f} s")
 
-    def _report(self, answers: list[Answer], ended: str) -> int:
+    def _report(self, answers: list[Answer], ended: Ending) -> None:
         for answer in answers:
             answer.explanation.odd |= answer.explanation.harmless
         ignored = [a for a in answers if any(fnmatch.fnmatchcase(a.explanation.category, pattern) for pattern in self.ignore)]
@@ -60,24 +61,26 @@ class AuditSession(Session):
         told = _without(rest, known)
         self.odd = sum(answer.explanation.odd for answer in told)
         self.found = len(told) - self.odd
+        wrong = (self.found or (self.odd and self.strict)) and self.new_baseline is None
+        self.status = ended.code if ended.is_final else 1 if ended.code else FOUND if wrong else 0
         checks = check_list(self.watch, answers, [*ignored, *known])
         steps, parameters = self.watch.audit.round, len(self.watch.audit.parameters())
         data: dict[str, Any] = {
-            "program": self.program, "ended": ended, "steps": steps, "parameters": parameters,
+            "program": self.program, "ended": ended.words, "steps": steps, "parameters": parameters,
             "checks": [check.to_dict() for check in checks],
             "findings": [{"check": check_of(answer), **answer.to_dict()} for answer in told],
             "ignored": len(ignored), "in_baseline": len(known)}
         self.write_files(told, data, ended)
         if self.new_baseline is not None:
             write("--write-baseline", self.new_baseline, lambda path: baseline.write(path, rest))
-        if not self.quiet:
+        if not self.outputs.quiet:
             with suppress(*terminal.STREAM_ERRORS):
                 sys.stdout.flush()
             terminal.print_check_list(f"whygrad audit: {self.program}", checks)
             terminal.print_failures(self.watch.failures)
             terminal.print_answers(told)
-            terminal.print_line("\n" + self._summary(steps, parameters, len(ignored), len(known), ended))
-        return self.found
+            terminal.print_line("\n" + self._summary(steps, parameters, len(ignored), len(known), ended.words))
+        self.annotate(told)
 
     def _summary(self, steps: int, parameters: int, ignored: int, known: int, ended: str) -> str:
         if not steps:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core.node import Node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import is_node, notes_of
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
 from whygrad.why.program_text import called_name, statement_of, statements
 from whygrad.why.rules.altered import broadcast_explanation
@@ -29,7 +29,7 @@ def unread_problems(watch: Any) -> Iterator[tuple[SourceLocation | None, Explana
 def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     """A training loop without zero_grad()."""
     for leaf in watch.reached:
-        ledger = leaf._meta.watched
+        ledger = notes_of(leaf).watched
         if ledger.stepped_between() and ledger.held:
             site = ledger.deposits[-1].backward.site
             yield locate(site), mention_uncalled_method(Explanation(
@@ -44,7 +44,7 @@ def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
 
 def _clearing_and_stepping(watch: Any, leaf: Any) -> list[Any]:
     """Where the gradient was last cleared, if ever, and where the optimizer steps."""
-    log = leaf._meta.grad_log[-1] if leaf._meta.grad_log else None
+    log = notes_of(leaf).grad_log[-1] if notes_of(leaf).grad_log else None
     cleared = [log[1]] if log is not None and log[0] == "cleared" else []
     return cleared + [step.site for step in watch.step_log[-1:]]
 
@@ -57,7 +57,7 @@ def _broadcast(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]
 def _patched_root(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     """backward() of a loss on which the program set requires_grad itself."""
     for trace in watch.traces_latest_first():
-        if trace.root is None or isinstance(trace.root, Node) or trace.root._meta is None:
+        if trace.root is None or is_node(trace.root) or notes_of(trace.root) is None:
             continue
 
         explanation = patched(trace.root)
@@ -70,7 +70,7 @@ def _backward_of_number(watch: Any) -> Iterator[tuple[SourceLocation | None, Exp
     """`total.backward()` of a plain number: Python raises AttributeError, of which autograd is not notified."""
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None) or ""
-    ran = {here.line for leaf in watch.reached for site in leaf._meta.watched.sites if (here := locate(site)) is not None}
+    ran = {here.line for leaf in watch.reached for site in notes_of(leaf).watched.sites if (here := locate(site)) is not None}
     for statement in statements(file):
         call = statement.value if isinstance(statement, ast.Expr) else None
         loss = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None

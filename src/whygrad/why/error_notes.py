@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.modes import grad_state
-from whygrad.core.node import Node, row_node
 from whygrad.ops.poles import POLES
 from whygrad.why import record
+from whygrad.why.engine import causes_of, end_of, function_of, is_node, notes_of, output_of, running_backward, shape_of, source_of
 from whygrad.why.gradient_flow import op_phrase, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate
-from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf, recompute_output
+from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
@@ -34,17 +33,17 @@ def at(site: Site | None) -> str:
 
 def _made(t: Any) -> Site | None:
     """The site where a tensor was computed or created."""
-    node = row_node(t._node if t._view is None else t._view.node)[0]
+    node = end_of(source_of(t))
     if node is not None and hasattr(node, "site"):
         site: Site = node.site
         return site
-    return t._cause[0].site if t._cause else None
+    return causes_of(t)[0].site if causes_of(t) else None
 
 
 def non_scalar_backward(t: Any) -> Note:
     made = _made(t)
     return "non-scalar-backward", (
-        f"why: the tensor has shape {list(t._array.shape)}, computed {at(made)}. backward() computes a product of a vector with "
+        f"why: the tensor has shape {list(shape_of(t))}, computed {at(made)}. backward() computes a product of a vector with "
         "the Jacobian, and only for a single element (a scalar) is there an obvious vector: 1. Fix: reduce it first (.sum() or "
         ".mean()), or pass gradient= (grad_outputs= of autograd.grad), a tensor of the same shape that says how much each "
         "element counts, such as torch.ones_like(...)."), (made,)
@@ -52,8 +51,9 @@ def non_scalar_backward(t: Any) -> Note:
 
 def no_grad_fn(t: Any) -> Note:
     """backward() on a tensor without history."""
-    patched = t._meta is not None and t._meta.switched_at is not None and not t._meta.switched_at[0]
-    for cause in t._cause if not patched else ():
+    switched = notes_of(t).switched_at
+    patched = switched is not None and not switched[0]
+    for cause in causes_of(t) if not patched else ():
         made = locate(cause.site)
         names = rebound_names(statement_of(made)) if cause.kind == "grad-mode-off" else []
         if names and made is not None:
@@ -61,13 +61,13 @@ def no_grad_fn(t: Any) -> Note:
             if answer is not None:
                 return "leaf-replaced", (f"why: {answer.text} It happened under {cause.detail}, so the new tensor does not even "
                                          f"require grad. Fix: {answer.fix}"), (cause.site, cause.origin)
-    if grad_state.running is not None and any(cause.kind == "no-create-graph" for cause in t._cause):
+    if running_backward() is not None and any(cause.kind == "no-create-graph" for cause in causes_of(t)):
         return "custom-backward", (
-            f"why: it was computed while the backward {at(grad_state.running.site)} runs, which is not recorded: inside of a "
+            f"why: it was computed while the backward {at(running_backward().site)} runs, which is not recorded: inside of a "
             f"custom backward() (or a hook) gradient recording is off, so there is nothing to differentiate {at(record.site())}. "
             "Fix: compute it inside `with torch.enable_grad():`, from inputs that are detached and require grad."), (
-                record.site(), grad_state.running.site)
-    answer = from_causes(Question(t), t._cause, "", "error")
+                record.site(), running_backward().site)
+    answer = from_causes(Question(t), causes_of(t), "", "error")
     return answer.category, f"why: {answer.text} Fix: {answer.fix}", tuple(answer.causes)
 
 
@@ -94,8 +94,8 @@ def graph_freed(node: Any, backward: Any) -> Note:
 
 
 def inplace_saved(node: Any, written_at: Site | None) -> Note:
-    makers = [row_node(edge)[0] for edge in node.edges]
-    names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if isinstance(m, Node)))
+    makers = [end_of(edge) for edge in node.edges]
+    names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if is_node(m)))
     origin = f" Its inputs come from {names}." if names else ""
     steps = ".step(" in expression_at(written_at)
     detach = _carried_over(node.site) if steps else ""
@@ -199,9 +199,9 @@ def custom_returns(node: Any, what: str) -> Note:
             *where, node.site)
 
 
-def custom_without_backward(ctx: Any) -> Note:
-    name = type(ctx).__name__.removesuffix("Backward")
-    applied = ctx._itself().site
+def custom_without_backward(node: Any) -> Note:
+    name = function_of(node).__name__
+    applied = node.site
     return "custom-backward", (
         f"why: {name} was applied {at(applied)}, but has no backward: the pass back cannot go through it. Fix: define a static "
         "backward(ctx, *grad_outputs) that returns one gradient for each argument of forward."), (applied, record.site())
@@ -248,7 +248,7 @@ def without_derivative(node: Any) -> Note:
 
 def assigned_gradient(t: Any) -> Note:
     return "gradient-shape-mismatch", (
-        f"why: a .grad must have the shape, dtype and device of its tensor, here {list(t._array.shape)} and {t.dtype}; it is "
+        f"why: a .grad must have the shape, dtype and device of its tensor, here {list(shape_of(t))} and {t.dtype}; it is "
         f"assigned {at(record.site())}. Fix: convert or reshape the value, or assign None to clear the "
         "gradient."), (record.site(),)
 
@@ -263,7 +263,7 @@ def complex_root(t: Any) -> Note:
 def anomaly(node: Any, first: Any) -> Note:
     """Anomaly mode found a nan. `first` is the node at which gradients stopped being finite, `node` or one before it."""
     origin = forward_origin(first) or forward_origin(node)
-    if origin is None and is_nonfinite(value := recompute_output(first)):
+    if origin is None and is_nonfinite(value := output_of(first)):
         origin = NonfiniteOrigin(first.site, row_name(first), nan_or_inf(value), "")
     if origin is not None:
         name, site, category = origin.name, origin.site, "nan-forward"

@@ -8,17 +8,33 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from whygrad.base.frames import is_of_package
-from whygrad.core import engine
-from whygrad.core.node import Node, next_sequence_number
-from whygrad.core.tensor import Tensor, known_source, wrap
-from whygrad.functional.parameter import Parameter
-from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why import record
+from whygrad.why.engine import (
+    Tensor,
+    array_of,
+    causes_of,
+    count_backwards,
+    function_of,
+    grad_of,
+    is_node,
+    is_parameter,
+    is_tensor,
+    made_at,
+    next_sequence_number,
+    notes_of,
+    optimizers,
+    own_notes_of,
+    running_backward,
+    size_of,
+    source_of,
+    version_of,
+    versions_saved_by,
+    wrap,
+)
 from whygrad.why.gradient_flow import (
     COMPARING,
     BackwardStep,
     gradient_state,
-    gradient_values,
     has_zero_operand,
     row_name,
     stopped_share,
@@ -105,6 +121,14 @@ class EventLog:
         if len(self.failures) < 20:
             self.failures.append(f"{what}: {type(error).__name__}: {error}")
 
+    def guarded_call(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """The function's result; None if it failed."""
+        try:
+            return function(*args)
+        except Exception as error:
+            self.failed_in(what, error)
+            return None
+
     # Events from the engine.
 
     @guarded
@@ -113,7 +137,7 @@ class EventLog:
         trace = self._traces[backward.number] = BackwardTrace(backward, stores, captures)
         for number in sorted(self._traces)[:-MAX_TRACES]:
             del self._traces[number]
-        if stores and isinstance(trace.root, Node):
+        if stores and is_node(trace.root):
             self.roots[trace.root] = backward.site
 
     @guarded
@@ -135,11 +159,11 @@ class EventLog:
             found = Broadcast(node, *shapes)
             trace.broadcasts.append(found)
             self.broadcasts.setdefault(node.site, found)
-        if self._data_writes and type(node.saved) is tuple:
+        if self._data_writes:
             self._find_data_writes(trace, node)
 
     def _find_data_writes(self, trace: BackwardTrace, node: Any) -> None:
-        for counter in node.saved[1::3]:
+        for counter in versions_saved_by(node):
             written = self._data_writes.get(id(counter))
             if written is not None and written[0] is counter and written[1] > node.seq:
                 trace.data_writes.append(DataWrite(node, written[2]))
@@ -147,15 +171,15 @@ class EventLog:
     @guarded
     def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
         """A gradient is about to be added to a leaf."""
-        meta = leaf.meta
+        meta = own_notes_of(leaf)
         if meta.watched is None:
             meta.watched = GradLedger()
-            meta.watched_version = leaf._version_counter.value
+            meta.watched_version = version_of(leaf).value
             meta.watched.first_state = gradient_state(g)
-            meta.watched.written_at = leaf._version_counter.site
-        if leaf._grad is None or not gradient_values(leaf._grad).any():
+            meta.watched.written_at = version_of(leaf).site
+        if grad_of(leaf) is None or not array_of(grad_of(leaf)).any():
             meta.watched.clear()
-        meta.watched.add(Deposit(backward, leaf._version_counter.value, gradient_state(g)), g, leaf._grad)
+        meta.watched.add(Deposit(backward, version_of(leaf).value, gradient_state(g)), g, grad_of(leaf))
         self.reached.add(leaf)
         trace = self._traces.get(backward.number)
         if trace is not None:
@@ -175,7 +199,7 @@ class EventLog:
     @guarded
     def hook_ran(self, target: Any, hook: Any, before: Any, after: Any) -> None:
         """A hook was called with the gradient `before` and returned `after`."""
-        trace = self._traces.get(getattr(engine.current(), "number", -1))
+        trace = self._traces.get(getattr(running_backward(), "number", -1))
         effect = describe_effect(hook, before, after)
         if trace is not None and effect is not None:
             trace.hooks.append(HookChange(target, self._hook_sites.get(registration_key(hook)), effect))
@@ -183,33 +207,33 @@ class EventLog:
     @guarded
     def applied_function(self, node: Any, args: tuple[Any, ...]) -> None:
         """A custom Function is applied: keep samples to check its derivative."""
-        function = node.ctx._forward_cls
+        function = function_of(node)
         if is_package_function(function):
             return
         samples = self.samples.setdefault(function, [])
-        small = all(a._array.size <= MAX_SAMPLE_SIZE for a in args if isinstance(a, Tensor))
+        small = all(size_of(a) <= MAX_SAMPLE_SIZE for a in args if is_tensor(a))
         if node.recorded and len(samples) < MAX_SAMPLES and small:
-            samples.append(FunctionSample(node, tuple([wrap(a._array.copy()) if isinstance(a, Tensor) else a for a in args])))
+            samples.append(FunctionSample(node, tuple([wrap(array_of(a).copy()) if is_tensor(a) else a for a in args])))
 
     @guarded
     def function_ran(self, node: Any, incoming: Any, results: Any) -> None:
-        for sample in self.samples.get(node.ctx._forward_cls, ()):
-            if sample.node() is node and sample.grads is None and len(incoming) == 1 and isinstance(incoming[0], Tensor):
-                sample.incoming = incoming[0]._array.copy()
-                sample.grads = [r._array.copy() if isinstance(r, Tensor) else r for r in results]
+        for sample in self.samples.get(function_of(node), ()):
+            if sample.node() is node and sample.grads is None and len(incoming) == 1 and is_tensor(incoming[0]):
+                sample.incoming = array_of(incoming[0]).copy()
+                sample.grads = [array_of(r).copy() if is_tensor(r) else r for r in results]
 
     # Events from the program.
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
         if len(self.step_log) < MAX_STEPS:
-            self.step_log.append(LoggedStep(engine.count_backwards(), weakref.ref(optimizer), record.site()))
+            self.step_log.append(LoggedStep(count_backwards(), weakref.ref(optimizer), record.site()))
         held = optimizer_parameters(optimizer)
-        usage_of(optimizer).stepped(any(p._grad is not None for p in held), engine.count_backwards())
+        usage_of(optimizer).stepped(any(grad_of(p) is not None for p in held), count_backwards())
         for p in held:
             ledger = ledger_of(p)
             if ledger is not None:
-                ledger.note_step(p._grad is not None)
+                ledger.note_step(grad_of(p) is not None)
 
     @guarded
     def loading(self, module: Any, state: Any = None) -> None:
@@ -241,8 +265,8 @@ class EventLog:
         """`t.data = value` drops the value's history: remember its source, or the causes that cut it off."""
         self._data_sites[id(t)] = record.site()
         drop_oldest(self._data_sites, MAX_KEPT)
-        source = known_source(value)
-        causes = value._cause if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
+        source = source_of(value)
+        causes = causes_of(value) if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
         if any(cause.behind for cause in causes):
             self._data_replacements[id(t)] = weakref.ref(t), causes
         drop_oldest(self._data_replacements, MAX_KEPT)
@@ -289,14 +313,14 @@ class EventLog:
         return self._data_sites.get(id(t))
 
     def optimizers(self) -> list[Any]:
-        return list(OPTIMIZERS)
+        return optimizers()
 
     def was_data_written(self, p: Tensor) -> bool:
         """True if the leaf was written through `.data` since the last step."""
-        return id(p._version_counter) in self._written_since_step
+        return id(version_of(p)) in self._written_since_step
 
     def data_write_site(self, p: Tensor) -> Site | None:
-        written = self._data_writes.get(id(p._version_counter))
+        written = self._data_writes.get(id(version_of(p)))
         return written[2] if written is not None and self.was_data_written(p) else None
 
     def forget_data_writes(self) -> None:
@@ -304,8 +328,8 @@ class EventLog:
 
     def is_unchanged(self, p: Tensor) -> bool:
         """True if the leaf was not written since the first backward reached it."""
-        written = self._data_writes.get(id(p._version_counter))
-        return p._version_counter.value <= p.meta.watched_version and (written is None or written[0] is not p._version_counter)
+        written = self._data_writes.get(id(version_of(p)))
+        return version_of(p).value <= notes_of(p).watched_version and (written is None or written[0] is not version_of(p))
 
     def holders(self, t: Tensor) -> list[Any]:
         """The optimizers that hold a tensor; [True] if one has stepped, which may be deleted by now."""
@@ -325,10 +349,10 @@ class EventLog:
         """The sites where (two) optimizers were created, first those that hold a leaf reached by this backward."""
         leaves = set() if trace is None else set(trace.leaves)
         made = sorted(self.optimizers(), key=lambda o: not leaves.intersection(optimizer_parameters(o)))
-        return [vars(o)["_site"] for o in made[:2]]
+        return [made_at(o) for o in made[:2]]
 
     def holds_plain_tensors(self) -> bool:
-        return any(not isinstance(p, Parameter) for o in self.optimizers() for p in optimizer_parameters(o))
+        return any(not is_parameter(p) for o in self.optimizers() for p in optimizer_parameters(o))
 
     def steps_since(self, number: int) -> list[LoggedStep]:
         """The optimizer steps after a backward."""

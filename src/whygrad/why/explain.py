@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import grad_of, is_tensor, node_of, notes_of
 from whygrad.why.locations import locate_all
 from whygrad.why.question import Question
 from whygrad.why.rules import (
@@ -26,7 +26,8 @@ from whygrad.why.rules.untracked import no_history
 
 __all__ = ["Explanation", "explain", "verdicts_on"]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whygrad.explain has whygrad's types; for_torch/ has its own
+    from whygrad.core.tensor import Tensor
     from whygrad.nn.module import Module
     from whygrad.why.parameters import ParameterTable
 
@@ -44,7 +45,7 @@ def explain(t: Any, *, loss: Tensor | None = None) -> Any:
 
     For a module: one table with all its parameters.
     """
-    if not isinstance(t, Tensor):
+    if not is_tensor(t):
         from whygrad.why.parameters import explain_module  # a cycle: it calls explain() for each parameter
 
         return explain_module(t, loss)
@@ -58,15 +59,15 @@ def verdicts_on(q: Question) -> list[Verdict]:
 
 
 def _rules_for(t: Tensor) -> list[Rule]:
-    if t._grad is not None:
+    if grad_of(t) is not None:
         return GRADIENT_PRESENT
-    if grad_fn(t) is not None:
+    if node_of(t) is not None:
         return INTERMEDIATE
     return LEAF_WITHOUT_GRADIENT if t.requires_grad else NOT_REQUIRED
 
 
 def _nothing_wrong(q: Question) -> Explanation:
-    reached, assigned = q.t.meta.reached_by, unwanted.assigned_at(q.t)
+    reached, assigned = notes_of(q.t).reached_by, unwanted.assigned_at(q.t)
     if assigned is not None:
         return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what "
                            "it finds there.", causes=locate_all(assigned), symptom="ok")

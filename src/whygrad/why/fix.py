@@ -15,16 +15,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from whygrad.cli import warn_misplaced_options
+from whygrad.cli import Program, parsed, refuse_without_file
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
 from whygrad.why.scratch import Scratch
-from whygrad.why.trial import NO_FILE, Outcome, own_options, run
+from whygrad.why.trial import Outcome, run
 
-USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
+USAGE = "whygrad fix [--write] [--timeout SECONDS] (script.py | -m module) [arguments of the program ...]"
 # Edits tried for one problem, runs in all, and length of a chain of edits that uncover new problems.
 MAX_CHANGES, MAX_RUNS, MAX_CHAIN = 6, 60, 4
 
@@ -49,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
         "with its output hidden, each time in a new copy of the working folder: what it writes there is thrown away. Of a folder "
         "with more than 200 MB or 5000 files the rest is not copied but linked.",
-        epilog="Options stand before the script; what stands behind it is given to the program. "
+        epilog="Options stand before the script or -m; what stands behind it is given to the program. "
         "Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
     made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
                       "FILE.orig")
@@ -66,20 +67,13 @@ def _seconds(text: str) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    own, rest = own_options(arguments)
     parsing = parser()
-    options = parsing.parse_args(own)
-    if not rest:
-        parsing.error("which script? Give the name of a file")
-    if not os.path.isfile(rest[0]):
-        if rest[0] in NO_FILE:
-            parsing.error(f"{rest[0]}: changes are made to a file; give the name of a script")
-        parsing.error(f"there is no file {rest[0]}")
-    if rest[0].endswith(".ipynb"):
-        parsing.error(f"{rest[0]}: changes are made to scripts, not to notebooks; `whygrad run` shows them for each cell")
-    warn_misplaced_options(parsing, rest[0], rest[1:])
+    options, program = parsed(parsing, arguments)
+    refuse_without_file(parsing, program)
+    if program.target.endswith(".ipynb"):
+        parsing.error(f"{program.target}: changes are made to scripts, not to notebooks; `whygrad run` shows them for each cell")
     progress = Progress()
-    search = FixSearch(rest[0], rest[1:], options.timeout, progress)
+    search = FixSearch(program, options.timeout, progress)
     if search.scratch.too_large:
         print(_not_copied(search.scratch.too_large), file=sys.stderr)
     state = search.start()
@@ -127,12 +121,11 @@ class State:
 
 
 class FixSearch:
-    def __init__(self, script: str, arguments: list[str], timeout: float, progress: Progress) -> None:
-        self.script = script
-        self.arguments = arguments
+    def __init__(self, program: Program, timeout: float, progress: Progress) -> None:
+        self.program = program
         self.timeout = timeout
         self.progress = progress
-        self.scratch = Scratch(script)
+        self.scratch = Scratch(_folder_of(program))
         self.original: dict[str, bytes] = {}
         self.runs = 0
         # Keys of the problems in the current chain of edits, to fix none of them twice.
@@ -141,12 +134,12 @@ class FixSearch:
         self.settled: list[tuple[str, str, str]] = []
 
     def start(self) -> State:
-        self.progress.say(f"running {self.script}")
+        self.progress.say(f"running {self.program.title}")
         return State({}, self._run({}))
 
     def _run(self, files: dict[str, bytes]) -> Outcome:
         self.runs += 1
-        outcome = run(self.script, self.arguments, files=files, timeout=self.timeout, scratch=self.scratch)
+        outcome = run(self.program, files=files, timeout=self.timeout, scratch=self.scratch)
         if self.runs == 1:
             # An edit may make the program hang: later runs get a limit relative to the first.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
@@ -246,6 +239,15 @@ class FixSearch:
             return apply(files, edit)
         except (OSError, UnicodeError, SyntaxError):
             return None
+
+
+def _folder_of(program: Program) -> str:
+    """The folder of the script, or the one in which the import system will find the module, if it is the user's."""
+    if program.how == "script":
+        return os.path.dirname(os.path.abspath(program.target))
+    package = program.target.partition(".")[0]
+    folders = [os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return next((os.path.abspath(folder) for folder in folders if PathFinder.find_spec(package, [folder])), os.getcwd())
 
 
 def _edits(problem: Problem) -> list[Edit]:

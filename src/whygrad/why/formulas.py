@@ -6,17 +6,14 @@ import difflib
 from typing import Any
 
 from whygrad.backends.formula import MADE_OF, Composition, Formula
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.ops import TABLE
+from whygrad.why.engine import end_of, is_node, is_tensor, node_of, options_of, row_of, saved_of
 
 
 def known_of(node: Any) -> dict[str, Any]:
     """The options and shapes that a node of the graph has kept."""
-    layout = node.layout
-    known = dict(zip(layout.static, getattr(node, "static", ()) or (), strict=False))
-    saved = node.saved if type(node.saved) is tuple else ()
-    for name, value in zip(layout.saved, saved[::3], strict=False):
+    known = options_of(node)
+    for name, value in saved_of(node).items():
         if hasattr(value, "shape"):
             known.setdefault(f"{name}_shape", value.shape)
     return known
@@ -28,11 +25,11 @@ def formula(op: Any) -> Formula | Composition:
     In a formula `g` is the gradient of the result, `out` the result, and the other names are the op's arguments.
     """
     if not isinstance(op, str):
-        node = row_node(grad_fn(op) if isinstance(op, Tensor) else op)[0]
-        if not isinstance(node, Node) or not hasattr(type(node), "layout"):
+        node = end_of(node_of(op) if is_tensor(op) else op)
+        if not is_node(node) or row_of(node) is None:
             raise TypeError("formula() takes the name of an op, a tensor that an op computed or its grad_fn, "
-                            f"not {'a leaf' if isinstance(op, Tensor) else type(op).__name__}")
-        return Formula(node.layout.row, known_of(node))
+                            f"not {'a leaf' if is_tensor(op) else type(op).__name__}")
+        return Formula(row_of(node), known_of(node))
     op = op.rpartition(".")[2]  # "torch.sin" and "torch.nn.functional.relu" are "sin" and "relu"
     found = TABLE.get(op) or next((row for row in TABLE.values() if row.node == op), None)
     if found is None and op in MADE_OF:

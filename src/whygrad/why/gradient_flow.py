@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.base.refusing import RefusingArray
-from whygrad.core.node import Node
-from whygrad.core.tensor import Tensor
 from whygrad.ops import TABLE
+from whygrad.why import engine
+from whygrad.why.engine import Node, array_of, is_tensor, is_view, saved_of
 
 
 def rows_with(curve: str) -> set[str]:
@@ -42,18 +40,12 @@ def gradient_state(g: Any) -> str:
     if isinstance(g, (list, dict)):
         states = {gradient_state(x) for x in (g.values() if isinstance(g, dict) else g)}
         return next((s for s in ("bad", "fine", "zero") if s in states), "none")
-    array = gradient_values(g)
+    array = array_of(g)
     if array.dtype.kind not in "fc":
         return "fine"
     if not np.isfinite(array).all():
         return "bad"
     return "fine" if array.any() or not array.size else "zero"
-
-
-def gradient_values(g: Any) -> np.ndarray:
-    """The elements of a gradient; the stored values of a sparse one."""
-    array = g if isinstance(g, RefusingArray) else getattr(g, "_array", g)
-    return np.asarray(vars(array).get("values", ()) if isinstance(array, RefusingArray) else array)
 
 
 class BackwardStep(NamedTuple):
@@ -109,14 +101,13 @@ def find_transition(steps: list[BackwardStep], leaf: Any, into: str) -> Transiti
 
 def is_pass_through(node: Node) -> bool:
     """True for a node that only passes the gradient on: a cast, or a view of its one argument."""
-    layout = getattr(type(node), "layout", None)
-    return not node.visible or (layout is not None and layout.row.view and len(node.edges) == 1)
+    return not node.visible or (is_view(node) and len(node.edges) == 1)
 
 
 def has_zero_operand(node: Node) -> bool:
     """True if a factor that the node saved is all zeros."""
     return row_name(node) in PRODUCTS and any(
-        isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
+        isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_of(node).values())
 
 
 def leaves_from(nodes: Iterable[Any]) -> set[Any]:
@@ -124,7 +115,7 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
     pending, seen, leaves = list(nodes), set(), set()
     while pending:
         target = pending.pop()
-        if isinstance(target, Tensor):
+        if is_tensor(target):
             leaves.add(target)
         elif target is not None and target not in seen:
             seen.add(target)
@@ -134,17 +125,7 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
 
 def row_name(node: Node) -> str:
     """The op's name as a user knows it."""
-    return str(_name_of_class(type(node)))  # type: ignore[arg-type]
-
-
-@functools.cache
-def _name_of_class(kind: Any) -> str:
-    layout = getattr(kind, "layout", None)
-    if layout is None:
-        return kind.__name__.partition("Backward")[0]
-    if layout.row.name.startswith("sampled"):
-        return kind.__name__.partition("Backward")[0].lower()
-    return str(layout.row.traits.called)
+    return engine.current.name_of(node)
 
 
 def op_phrase(node: Node) -> str:
@@ -152,11 +133,3 @@ def op_phrase(node: Node) -> str:
     name = row_name(node)
     base = name.removesuffix("_backward")
     return name if base == name else f"the derivative of {base}"
-
-
-def saved_values(node: Node) -> dict[str, Any]:
-    """The values a row's node saved, by name; empty if they are freed or packed by saved_tensors_hooks."""
-    layout = getattr(type(node), "layout", None)
-    if layout is None or type(node.saved) is not tuple or not node.saved:
-        return {}
-    return dict(zip(layout.saved, node.saved[::3], strict=False))

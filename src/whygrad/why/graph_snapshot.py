@@ -14,9 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor
 from whygrad.why.causes import describe_cause
+from whygrad.why.engine import (
+    Node,
+    Tensor,
+    argument_names,
+    causes_of,
+    end_of,
+    has_derivative,
+    is_node,
+    is_tensor,
+    row_of,
+    shape_of,
+)
 from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Site
@@ -162,11 +172,11 @@ class GraphSnapshot:
 def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     """The snapshot of the graph behind a node (or of a single leaf), breadth first, with at most `limit` ops."""
     snapshot = GraphSnapshot()
-    root, _ = row_node(root)
-    if isinstance(root, Tensor):
+    root = end_of(root)
+    if is_tensor(root):
         _add_leaf(snapshot, root)
         return snapshot
-    if not isinstance(root, Node):
+    if not is_node(root):
         return snapshot
     _add_op(snapshot, root)
     queue = deque([root])
@@ -174,17 +184,17 @@ def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     while queue:
         node = queue.popleft()
         number = snapshot.numbers[id(node)]
-        arguments = _arguments(node)
+        arguments = argument_names(node)
         for position, edge in enumerate(node.edges):
-            target, _ = row_node(edge)
+            target = end_of(edge)
             argument = arguments[position] if position < len(arguments) else ""
             if target is None:
-                if node.cuts is not None and position < len(node.cuts) and _has_derivative(node, position):
+                if node.cuts is not None and position < len(node.cuts) and has_derivative(node, position):
                     _add_cut(snapshot, number, argument, node.cuts[position])
                 continue
             found = snapshot.numbers.get(id(target))
             if found is None:
-                if isinstance(target, Tensor):
+                if is_tensor(target):
                     found = _add_leaf(snapshot, target)
                     _add_cut_behind(snapshot, found, target)
                 elif ops >= limit:
@@ -199,20 +209,6 @@ def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     return snapshot
 
 
-def _has_derivative(node: Node, position: int) -> bool:
-    """False for an argument without a derivative rule, such as a mask or an index."""
-    layout = getattr(type(node), "layout", None)
-    return layout is None or layout.row.variadic or layout.row.inputs[position] in layout.rules
-
-
-def _arguments(node: Node) -> list[str]:
-    layout = getattr(type(node), "layout", None)
-    if layout is None:
-        return []
-    inputs: tuple[str, ...] = layout.row.inputs
-    return [f"{inputs[0]}[{i}]" for i in range(len(node.edges))] if layout.row.variadic else list(inputs)
-
-
 def _add(snapshot: GraphSnapshot, key: Any, item: Item) -> int:
     snapshot.numbers[id(key)] = len(snapshot.items)
     snapshot.items.append(item)
@@ -220,11 +216,11 @@ def _add(snapshot: GraphSnapshot, key: Any, item: Item) -> int:
 
 
 def _add_op(snapshot: GraphSnapshot, node: Node) -> int:
-    layout = getattr(type(node), "layout", None)
+    row = row_of(node)
     site = node.site if node.site_code is not None else None
     item = Item("op", op_label(node), node.seq, site)
-    if layout is not None:
-        item.row = layout.row
+    if row is not None:
+        item.row = row
         item.known = {name: value for name, value in known_of(node).items() if _is_small(value)}
     return _add(snapshot, node, item)
 
@@ -239,14 +235,14 @@ def _is_small(value: Any) -> bool:
 def op_label(node: Node) -> str:
     """The op's name as users know it: `mean` for MeanBackward0; a custom Function's own name."""
     name = type(node).__name__
-    if not hasattr(type(node), "layout"):
+    if row_of(node) is None:
         return name.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", name)
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower() if short != "NotImplemented" else row_name(node)
 
 
 def _add_leaf(snapshot: GraphSnapshot, leaf: Tensor, state: str = UNKNOWN) -> int:
-    number = _add(snapshot, leaf, Item("leaf", "", shape=leaf._array.shape, state=state))
+    number = _add(snapshot, leaf, Item("leaf", "", shape=shape_of(leaf), state=state))
     snapshot.leaves[number] = weakref.ref(leaf)
     return number
 
@@ -264,7 +260,7 @@ def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tupl
             number = _add(snapshot, cause, Item("cut", answer.category, site=cause.site, state=state, detail=answer.text))
             for reference in cause.behind:
                 leaf = reference()
-                if isinstance(leaf, Tensor):
+                if is_tensor(leaf):
                     behind = snapshot.numbers.get(id(leaf))
                     behind = _add_leaf(snapshot, leaf) if behind is None else behind
                     snapshot.links.append(Link(number, behind, "", CUT))
@@ -274,8 +270,8 @@ def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tupl
 
 def _add_cut_behind(snapshot: GraphSnapshot, number: int, leaf: Tensor) -> None:
     """Add a cut behind a leaf that was made from values copied out of the graph."""
-    if leaf._cause and any(cause.behind for cause in leaf._cause):
-        _add_cut(snapshot, number, "", leaf._cause)
+    if causes_of(leaf) and any(cause.behind for cause in causes_of(leaf)):
+        _add_cut(snapshot, number, "", causes_of(leaf))
 
 
 def name_leaves(snapshot: GraphSnapshot, names: dict[int, str]) -> None:

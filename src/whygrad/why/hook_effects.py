@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor
+from whygrad.why.engine import array_of, is_tensor, shape_of
 
 
 class HookEffect(NamedTuple):
@@ -39,9 +39,9 @@ def describe_effect(hook: Any, before: Any, after: Any) -> HookEffect | None:
     """The effect of a hook; None if it returned the same gradient, or clipped or repaired it."""
     pairs = list(zip(before, after, strict=False)) if isinstance(after, tuple) else [(before, after)]
     for old, new in pairs:
-        if not isinstance(old, np.ndarray) or not isinstance(new, Tensor) or old.shape != new._array.shape:
+        if not isinstance(old, np.ndarray) or not is_tensor(new) or old.shape != shape_of(new):
             continue
-        value = new._array
+        value = array_of(new)
         if np.array_equal(old, value, equal_nan=True) or _is_repaired(old, value):
             continue
         if _is_clipped(user_hook(hook), old, value) or _is_clipped_by_norm(user_hook(hook), old, value):

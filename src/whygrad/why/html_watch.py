@@ -19,10 +19,10 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import user_frame
-from whygrad.core.node import next_sequence_number
-from whygrad.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
+from whygrad.why import engine
 from whygrad.why.answers import Answer
 from whygrad.why.audit.subjects.history import History
+from whygrad.why.engine import next_sequence_number
 from whygrad.why.graph_layout import Box
 from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
 from whygrad.why.locations import SourceLocation, locate
@@ -119,9 +119,8 @@ class HtmlWatch(Watch):
 
     def start(self) -> None:
         super().start()
-
-        handles = (register_module_forward_pre_hook(self.calls.enter),
-                   register_module_forward_hook(self.calls.leave, always_call=True))
+        handles = (engine.current.hooks.register_module_forward_pre_hook(self.calls.enter),
+                   engine.current.hooks.register_module_forward_hook(self.calls.leave, always_call=True))
         self._undo += [handle.remove for handle in handles]
 
     def begin(self, backward: Any, *more: Any) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from whygrad.core.tensor import Tensor
-from whygrad.nn.module import Module
+from whygrad.why.engine import Tensor, is_module, is_tensor
 from whygrad.why.locations import SourceLocation
 from whygrad.why.program_text import parse_expression, subject_of
 
@@ -46,15 +45,15 @@ def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
 def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Modules in variables, and in lists, dicts and plain objects that are in variables."""
     for name, value in list(scope.items()):
-        if name.startswith("_") or isinstance(value, (type, ModuleType, Tensor)):
+        if name.startswith("_") or is_tensor(value) or isinstance(value, (type, ModuleType)):
             continue
-        if isinstance(value, Module):
+        if is_module(value):
             yield name, value
             continue
         inside = getattr(value, "__dict__", {})
         items = ([*_named_items(name, value)] if isinstance(value, (dict, list, tuple)) else
                  [(f"{name}.{key}", item) for key, item in inside.items()] if isinstance(inside, dict) else [])
-        yield from ((path, item) for path, item in items[:MAX_ITEMS] if isinstance(item, Module))
+        yield from ((path, item) for path, item in items[:MAX_ITEMS] if is_module(item))
 
 
 def parameters_in(scope: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
@@ -96,9 +95,9 @@ def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
             if name.startswith("_"):
                 continue
             for path, item in _flattened(name, value):
-                if isinstance(item, Module):
+                if is_module(item):
                     yield from ((f"{base}{path}.{n}", p) for n, p in item.named_parameters())
-                elif isinstance(item, Tensor):
+                elif is_tensor(item):
                     yield f"{base}{path}", item
 
 

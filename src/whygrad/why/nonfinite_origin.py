@@ -6,9 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor
-from whygrad.why.gradient_flow import row_name, saved_values
+from whygrad.why.engine import (
+    Node,
+    argument_names,
+    array_of,
+    causes_of,
+    end_of,
+    is_node,
+    is_tensor,
+    output_of,
+    saved_of,
+    version_of,
+)
+from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Site
 
 # Nodes visited by one search.
@@ -36,11 +46,11 @@ def nan_or_inf(x: Any) -> str:
 
 def forward_origin(node: Node) -> NonfiniteOrigin | None:
     """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
-    for name, value in saved_values(node).items():
+    for name, value in saved_of(node).items():
         if is_nonfinite(value):
-            row = type(node).layout.row
-            if name in row.inputs:
-                i = row.inputs.index(name)
+            names = argument_names(node)
+            if name in names:
+                i = names.index(name)
                 found = _origin_of_value(node.edges[i], value, [MAX_NODES])
                 return found or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(value), "")
             return _origin_in_node(node, value, [MAX_NODES])
@@ -54,58 +64,36 @@ def _made_at(node: Node, position: int) -> Site | None:
 
 def _origin_of_value(edge: Any, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
     """The origin of a value that came from `edge`."""
-    target = row_node(edge)[0]
-    if isinstance(target, Tensor):
-        written = target._version_counter.site
-        return NonfiniteOrigin(written or (target._cause[0].site if target._cause else None), "", nan_or_inf(value), "")
-    return _origin_in_node(target, value, budget) if isinstance(target, Node) else None
+    target = end_of(edge)
+    if is_tensor(target):
+        written = version_of(target).site
+        return NonfiniteOrigin(written or (causes_of(target)[0].site if causes_of(target) else None), "", nan_or_inf(value), "")
+    return _origin_in_node(target, value, budget) if is_node(target) else None
 
 
 def _origin_in_node(node: Node, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
     budget[0] -= 1
     if budget[0] <= 0:
         return None
-    layout = getattr(type(node), "layout", None)
-    saved = saved_values(node)
-    inputs = {} if layout is None else {name: x for name, x in saved.items() if name in layout.row.inputs}
+    names = argument_names(node)
+    inputs = {name: x for name, x in saved_of(node).items() if name in names}
     for name, x in inputs.items():
         if is_nonfinite(x):
-            i = layout.row.inputs.index(name)  # type: ignore[union-attr]
+            i = names.index(name)
             return _origin_of_value(node.edges[i], x, budget) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
     # Arguments that the node did not save are looked up in the nodes that computed them.
     for edge in node.edges:
-        target = row_node(edge)[0]
-        if isinstance(target, Tensor) and is_nonfinite(target._array):
-            return _origin_of_value(target, target._array, budget)
-        if isinstance(target, Node) and not inputs:
-            out = recompute_output(target)
+        target = end_of(edge)
+        if is_tensor(target) and is_nonfinite(array_of(target)):
+            return _origin_of_value(target, array_of(target), budget)
+        if is_node(target) and not inputs:
+            out = output_of(target)
             found = _origin_in_node(target, out, budget) if out is None or is_nonfinite(out) else None
             if found is not None:
                 return found
     if value is None or not is_nonfinite(value):
         return None
     return NonfiniteOrigin(node.site, row_name(node), nan_or_inf(value), describe_arguments(inputs))
-
-
-def recompute_output(node: Node) -> Any:
-    """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
-    layout = getattr(type(node), "layout", None)
-    saved = saved_values(node)
-    if layout is None or layout.row.variadic or not layout.one_output:
-        return None
-    if isinstance(saved.get("out"), np.ndarray):
-        return saved["out"]
-    row = layout.row
-    if not all(saved.get(name) is not None for name in row.inputs):
-        return None
-    statics = {name: x for name, x in zip(layout.static, getattr(node, "static", ()), strict=False) if name in row.statics}
-    if set(row.statics) - set(statics) - set(row.static_defaults):
-        return None
-    try:
-        with np.errstate(all="ignore"):
-            return layout.forward(*[saved[name] for name in row.inputs], **{**row.static_defaults, **statics})
-    except Exception:  # a row whose forward cannot be called like this
-        return None
 
 
 def describe_arguments(inputs: dict[str, Any]) -> str:

@@ -6,8 +6,8 @@ import gc
 from dataclasses import dataclass
 from typing import Any
 
-from whygrad.core.node import Node, next_sequence_number
 from whygrad.why.answers import Explanation
+from whygrad.why.engine import is_node, next_sequence_number
 from whygrad.why.locations import SourceLocation
 
 # Parameters checked by computed_from.
@@ -47,6 +47,6 @@ def computed_from(held: list[Any], since: int) -> bool:
     """True if a node with a sequence number above `since` uses one of these parameters."""
     for p in held[:MAX_PARAMETERS]:
         for edges in gc.get_referrers(p):
-            if type(edges) is tuple and any(isinstance(node, Node) and node.seq > since for node in gc.get_referrers(edges)):
+            if type(edges) is tuple and any(is_node(node) and node.seq > since for node in gc.get_referrers(edges)):
                 return True
     return False

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor, source
-from whygrad.nn.module import Module
-from whygrad.optim.optimizer import OPTIMIZERS
+from whygrad.why import engine
 from whygrad.why.answers import Explanation
+from whygrad.why.engine import Tensor, array_of, grad_of, is_module, notes_of, shape_of, source_of
 from whygrad.why.explain import explain
 from whygrad.why.gradient_flow import gradient_state, leaves_from
 from whygrad.why.optimizer_usage import optimizer_parameters
@@ -53,7 +52,7 @@ class ParameterTable:
 
     def __init__(self, model: Any, loss: Tensor | None = None) -> None:
         self.model = type(model).__name__
-        within = None if loss is None else leaves_from([source(loss)])
+        within = None if loss is None else leaves_from([source_of(loss)])
         held = _held_by_optimizers()
         self.rows = [_row(name, p, loss, within, held) for name, p in model.named_parameters()]
 
@@ -104,7 +103,7 @@ class ParameterTable:
 
 
 def explain_module(model: Any, loss: Tensor | None) -> ParameterTable:
-    if not isinstance(model, Module):
+    if not is_module(model):
         raise TypeError(f"explain() takes a Tensor or a Module, not {type(model).__name__}")
     return ParameterTable(model, loss)
 
@@ -114,8 +113,8 @@ HEAD = ("parameter", "shape", "gradient", "norm", "why")
 
 def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, held: set[int] | None) -> ParameterRow:
     explanation = explain(p, loss=loss)
-    grad = p._grad
-    norm = None if grad is None else float(np.linalg.norm(np.asarray(grad._array, dtype=np.complex128).ravel()))
+    grad = grad_of(p)
+    norm = None if grad is None else float(np.linalg.norm(np.asarray(array_of(grad), dtype=np.complex128).ravel()))
     is_held = None if held is None else id(p) in held
     if not p.requires_grad:
         what = FROZEN
@@ -125,18 +124,18 @@ def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, hel
             explanation = Explanation("this parameter has a gradient, but nothing updates it", "not-in-optimizer",
                                       "No optimizer holds it, so no step will change it.",
                                       "build the optimizer from model.parameters(), after the model is complete.")
-    elif within is not None and p in within and p.meta.reached_by is None:
+    elif within is not None and p in within and notes_of(p).reached_by is None:
         what = NOT_YET
         explanation = Explanation("this parameter has no gradient yet", "no-backward",
                                   "The loss depends on it; backward() has not been called.", "call loss.backward().")
     else:
         what = NONE
-    return ParameterRow(name, p._array.shape, what, norm, is_held, explanation)
+    return ParameterRow(name, shape_of(p), what, norm, is_held, explanation)
 
 
 def _held_by_optimizers() -> set[int] | None:
     gc.collect()  # deletes unreachable optimizers that are in reference cycles
-    optimizers = list(OPTIMIZERS)
+    optimizers = engine.optimizers()
     if not optimizers:
         return None
     return {id(p) for optimizer in optimizers for p in optimizer_parameters(optimizer)}

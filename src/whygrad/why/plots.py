@@ -6,7 +6,7 @@ import math
 import weakref
 from typing import Any, Self
 
-from whygrad.core import engine
+from whygrad.why.engine import count_backwards, grad_of
 from whygrad.why.graph_snapshot import measure
 
 _recorders: weakref.WeakKeyDictionary[Any, Flow] = weakref.WeakKeyDictionary()
@@ -29,13 +29,13 @@ class Flow:
 
     def _recorder(self, name: str) -> Any:
         def record_norm(p: Any) -> None:
-            number = engine.count_backwards()
+            number = count_backwards()
             if number != self._last:
                 self._last = number
                 self._count += 1
             if (self._count - 1) % self._every:
                 return
-            stats = measure(p._grad)
+            stats = measure(grad_of(p))
             if stats is not None:
                 self._steps.setdefault(number, {})[name] = stats.norm
             if len(self._steps) > MAX_STEPS:
@@ -92,7 +92,7 @@ def plot_flow(model: Any, ax: Any = None) -> Any:
     if recorder is not None and len(recorder):
         norms = recorder.norms
     else:
-        norms = {name: [None if p._grad is None else measure(p._grad).norm]  # type: ignore[union-attr]
+        norms = {name: [None if grad_of(p) is None else measure(grad_of(p)).norm]  # type: ignore[union-attr]
                  for name, p in getattr(model, "named_parameters", list)()}
     if not any(x is not None for row in norms.values() for x in row):
         raise ValueError("there is nothing to draw: no parameter has a gradient. Call whygrad.flow(model) before training to "

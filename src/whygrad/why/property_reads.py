@@ -6,11 +6,9 @@ import ast
 import re
 from typing import Any
 
-from whygrad.core.node import row_node
-from whygrad.core.tensor import Tensor, grad_fn
-from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import causes_of, end_of, is_parameter, is_tensor, node_of, notes_of, version_of
 from whygrad.why.gradient_flow import ARITHMETIC, TOTALS, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate, locate_all, location_of_line
 from whygrad.why.program_text import (
@@ -67,7 +65,7 @@ def _was_used_by_hand(q: Question, explanation: Explanation) -> bool:
     """True after `w -= lr * w.grad` and `w.grad.zero_()`: the program applied and cleared the gradient itself."""
     latest = q.ledger.deposits[-1] if q.ledger is not None and q.ledger.deposits else None
     by_hand = any(cause.expression.endswith("grad.zero_()") for cause in explanation.causes)
-    return by_hand and latest is not None and not latest.applied and latest.version < q.t._version_counter.value
+    return by_hand and latest is not None and not latest.applied and latest.version < version_of(q.t).value
 
 
 def _was_applied(q: Question) -> bool:
@@ -79,7 +77,7 @@ def _optimizes_an_input(q: Question) -> bool:
     """True if the whole model is frozen and the last backward reached only plain tensors: an image, a latent code."""
     latest = q.storing_trace()
     leaves = [] if latest is None else list(latest.leaves)
-    if q.owner is None or not leaves or any(isinstance(leaf, Parameter) for leaf in leaves):
+    if q.owner is None or not leaves or any(is_parameter(leaf) for leaf in leaves):
         return False
     return q.watch.module_flag_set(q.t) is None and not any(p.requires_grad for p in q.owner.module.parameters())
 
@@ -112,9 +110,9 @@ def _is_untrained_on_purpose(q: Question) -> bool:
 
 def not_tracked(q: Question) -> list[Verdict]:
     """`requires_grad` is False (or `grad_fn` None) although what it was computed from requires grad."""
-    if (q.t._meta is not None and q.t._meta.switched_at is not None) or q.t.requires_grad:
+    if (notes_of(q.t).switched_at is not None) or q.t.requires_grad:
         return []
-    cause = next((c for c in q.t._cause if c.kind not in ("created", "frozen")), None)
+    cause = next((c for c in causes_of(q.t) if c.kind not in ("created", "frozen")), None)
     if cause is None:
         return _made_of_copies(q)
     if cause.kind not in ("detach", "grad-mode-off"):
@@ -146,7 +144,7 @@ def _unless_monitoring(q: Question, answer: Explanation, cause: Any) -> Verdict:
 
 def _made_of_copies(q: Question) -> list[Verdict]:
     """torch.tensor(a.tolist()): a new tensor made of the values of one that requires grad."""
-    for cause in q.t._cause:
+    for cause in causes_of(q.t):
         made = locate(cause.site)
         copy = copy_flowing_into(q.watch, made) if cause.kind == "created" else None
         if copy is not None and made is not None:
@@ -158,7 +156,7 @@ def _unless_trained(q: Question, answer: Explanation, references: tuple[Any, ...
     """If the leaves behind a cut are reached by a backward all the same, the cut is on purpose."""
     if q.watch.live:
         return answer
-    behind = [reference for reference in references if isinstance(reference(), Tensor)]
+    behind = [reference for reference in references if is_tensor(reference())]
     # A function that returns x.detach() detaches on purpose.
     made = answer.causes[0] if answer.causes else None
     is_returned = made is not None and isinstance(statement_at(made.file, made.line), ast.Return)
@@ -201,7 +199,7 @@ def _visible_cut(q: Question, cause: Any) -> str:
 
 def still_tracked(q: Question) -> list[Verdict]:
     """`requires_grad` is True for a sum or list of past losses, which keeps all their graphs alive."""
-    node = row_node(grad_fn(q.t))[0]
+    node = end_of(node_of(q.t))
     in_vain = mode_not_entered(q) if node is not None else None
     if in_vain is not None:
         return [in_vain]
@@ -233,8 +231,8 @@ def _past_losses(q: Question, node: Any) -> set[Any]:
         if row_name(current) not in ARITHMETIC | TOTALS | {"stack", "cat", "lerp"}:
             continue
         for edge in current.edges:
-            end = row_node(edge)[0]
-            if end is not None and not isinstance(end, Tensor) and end not in seen:
+            end = end_of(edge)
+            if end is not None and not is_tensor(end) and end not in seen:
                 seen.add(end)
                 pending.append(end)
     return found

@@ -6,9 +6,8 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from whygrad.core.modes import process_state
-from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record
+from whygrad.why.engine import Tensor, last_backward, node_of, notes_of
 from whygrad.why.gradient_flow import BackwardStep
 from whygrad.why.locations import SourceLocation, locate
 from whygrad.why.module_owners import Owner, name_of, owner_of, visible_variables
@@ -53,7 +52,7 @@ class Question:
     @property
     def trace(self) -> BackwardTrace | None:
         """The trace of the last backward that reached this leaf."""
-        reached = None if self.t._meta is None else self.t._meta.reached_by
+        reached = notes_of(self.t).reached_by
         return None if self.watch is None or reached is None else self.watch.trace_of(reached)
 
     @property
@@ -75,8 +74,8 @@ class Question:
     def roots(self) -> list[tuple[Any, Any]]:
         """The roots of backward passes, latest first: (node or leaf, the backward)."""
         if self.loss is not None:
-            return [(grad_fn(self.loss) or self.loss, None)]
-        last = process_state.last_backward
+            return [(node_of(self.loss) or self.loss, None)]
+        last = last_backward()
         if last is None:
             return []
         if self.watch is None:

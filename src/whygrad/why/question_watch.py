@@ -12,13 +12,12 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import user_frame
-from whygrad.core.tensor import Tensor, grad_fn
-from whygrad.nn import Module
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
 from whygrad.why.edits.backward_calls import backward_call
 from whygrad.why.edits.fix_context import span_at
 from whygrad.why.edits.source_tree import keyword, receiver
+from whygrad.why.engine import Tensor, is_module, is_tensor, node_of
 from whygrad.why.explain import explain, verdicts_on
 from whygrad.why.gradient_flow import gradient_state
 from whygrad.why.locations import SourceLocation, locate
@@ -85,7 +84,7 @@ class QuestionWatch(Watch):
             is_new = len(self.backward_calls) <= MAX_FRAMES
             if is_new or named & set(frame.f_code.co_varnames):
                 self._locals.update((name, value) for name, value in frame.f_locals.items()
-                                    if isinstance(value, Module) or (name in named and isinstance(value, Tensor)))
+                                    if is_module(value) or (name in named and is_tensor(value)))
             frame = frame.f_back
 
     def scope(self) -> dict[str, Any]:
@@ -93,7 +92,7 @@ class QuestionWatch(Watch):
         return {**self._locals, **self.namespace()}
 
     def modules_in_variables(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in self.scope().items() if isinstance(value, Module) and not name.startswith("_")]
+        return [(name, value) for name, value in self.scope().items() if is_module(value) and not name.startswith("_")]
 
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
         before = len(self.answers)
@@ -140,7 +139,7 @@ def _about_flag(t: Tensor, value: bool) -> Explanation:
     if not value:
         explanation = explain(t)
         return Explanation("requires_grad is False", explanation.category, explanation.text, explanation.fix, explanation.causes)
-    node = grad_fn(t)
+    node = node_of(t)
     if node is None:
         return Explanation("requires_grad is True", "ok", "It is a leaf that was asked to require grad.")
     site = getattr(node, "site", None)
@@ -155,7 +154,7 @@ def names_of(t: Tensor, frame: FrameType) -> list[str]:
     for name, value in itertools.chain(frame.f_globals.items(), frame.f_locals.items()):
         if value is t:
             found.append(name)
-        elif isinstance(value, Module) and not name.startswith("_"):
+        elif is_module(value) and not name.startswith("_"):
             found += [f"{name}.{path}" for path, p in value.named_parameters() if p is t]
     return found
 
@@ -169,7 +168,7 @@ def _backward_call(backward: Any, frame: FrameType) -> BackwardCall:
     value = named_value(subject, {**frame.f_globals, **frame.f_locals}) if subject is not None else None
     given = bool(keyword(call, "gradient") or keyword(call, "grad_outputs") or (called_name(call) == "backward" and call.args))
     return BackwardCall(where, backward.create_graph, ast.unparse(subject) if subject is not None else "",
-                        tuple(value.shape) if isinstance(value, Tensor) else None, given)
+                        tuple(value.shape) if is_tensor(value) else None, given)
 
 
 def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.base.version import Version
-from whygrad.core.node import next_sequence_number
-from whygrad.core.tensor import Tensor
-from whygrad.why.gradient_flow import ARITHMETIC, COMPARING, BackwardStep, gradient_values, is_pass_through, row_name
+from whygrad.why.engine import Tensor, array_of, causes_of, next_sequence_number, notes_of
+from whygrad.why.gradient_flow import ARITHMETIC, COMPARING, BackwardStep, is_pass_through, row_name
 from whygrad.why.hook_effects import HookEffect
 from whygrad.why.nonfinite_origin import NonfiniteOrigin
 from whygrad.why.record import Cause, Site
@@ -63,13 +61,13 @@ class Deposit:
 
 
 def ledger_of(t: Any) -> GradLedger | None:
-    ledger: GradLedger | None = None if t._meta is None else t._meta.watched
+    ledger: GradLedger | None = notes_of(t).watched
     return ledger
 
 
 def was_reached(t: Any) -> bool:
     """True if a backward has deposited a gradient into this leaf."""
-    return t._meta is not None and t._meta.reached_by is not None
+    return notes_of(t).reached_by is not None
 
 
 def drop_oldest(entries: dict[Any, Any], limit: int) -> None:
@@ -78,7 +76,7 @@ def drop_oldest(entries: dict[Any, Any], limit: int) -> None:
 
 
 def fingerprint(g: Any) -> Any:
-    array = gradient_values(g)
+    array = array_of(g)
     return float(np.vdot(array, array).real), float(array.sum().real)
 
 
@@ -257,31 +255,10 @@ class ValueCopy:
     site: Site
     how: str
     behind: tuple[Any, ...]
-    moment: int = field(default_factory=next_sequence_number)
+    moment: int = field(default_factory=lambda: next_sequence_number())
 
     def leads_to(self, t: Tensor) -> bool:
         return any(reference() is t for reference in self.behind)
-
-
-class DataVersion(Version):
-    """The version of the alias that `.data` returns: separate from the tensor's own, it reports writes to the watch."""
-
-    __slots__ = ("counted", "note", "of")
-
-    def __init__(self, of: Version, note: Any) -> None:
-        self.site = None
-        self.counted = 0
-        self.of = of
-        self.note = note
-
-    @property
-    def value(self) -> int:  # type: ignore[override]
-        return self.counted
-
-    @value.setter
-    def value(self, value: int) -> None:
-        self.counted = value
-        self.note(self.of)
 
 
 class FunctionSample:
@@ -301,7 +278,7 @@ def behind(t: Tensor, sources: tuple[Any, ...]) -> tuple[Any, ...]:
     """Weak references to the leaves that a value was computed from, including those behind cuts."""
     if sources:
         return Cause("", None, "", sources).behind
-    return merge_references(*[cause.behind for cause in t._cause])
+    return merge_references(*[cause.behind for cause in causes_of(t)])
 
 
 def merge_references(*several: tuple[Any, ...]) -> tuple[Any, ...]:

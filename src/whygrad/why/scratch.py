@@ -26,8 +26,9 @@ PREFIX = "whygrad-"
 class Scratch:
     """Plans the copy once; `made` makes it anew for each run."""
 
-    def __init__(self, script: str) -> None:
-        self.roots = _outermost([os.getcwd(), os.path.dirname(os.path.abspath(script))])
+    def __init__(self, folder: str) -> None:
+        """`folder` has the program; it is copied beside the working directory."""
+        self.roots = _outermost([os.getcwd(), folder])
         # Paths relative to nothing: the whole original ones. `too_large` are those of the links that the limits made necessary.
         self.folders: list[str] = []
         self.files: list[str] = []

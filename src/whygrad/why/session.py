@@ -6,16 +6,22 @@ import argparse
 import fnmatch
 import json
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from whygrad.why import report, terminal
+from whygrad.io.atomic import replacing
+from whygrad.why import github, report, sarif, terminal
 from whygrad.why.answers import Answer
+from whygrad.why.ending import Ending, ending_of
 from whygrad.why.html_watch import HtmlWatch
+from whygrad.why.regions import repository
+from whygrad.why.sections.verdict import is_odd
 from whygrad.why.step_limit import StepLimit
 from whygrad.why.termination import Termination
 from whygrad.why.watch import Watch
@@ -24,31 +30,57 @@ from whygrad.why.watch import Watch
 MAY_COME_LATER = {"schedule-wrong", "step-missing"}
 # Seconds for which threads of a program that was ended may go on.
 GRACE = 5.0
+# Exit code of a program that ended well, if what was found is to count.
+FOUND = 3
+
+SIGTERM = Ending("the program was ended by SIGTERM", 128 + signal.SIGTERM, signal.SIGTERM, is_final=True)
+
+
+@dataclass
+class Outputs:
+    """Where the answers go: files, and standard error."""
+
+    json: str | None = None
+    html: str | None = None
+    sarif: str | None = None
+    github: bool = False
+    quiet: bool = False
+    # The folder to which other tools want file names to be relative.
+    root: str = ""
+
+    @classmethod
+    def of(cls, parser: argparse.ArgumentParser, options: argparse.Namespace) -> Outputs:
+        """From the options of a command. It is made before the program can change the working directory or the environment."""
+        files = {name: getattr(options, name) for name in ("json", "html", "sarif")}
+        refuse_unwritable(parser, {f"--{name}": file for name, file in files.items()})
+        return cls(**{name: file and os.path.abspath(file) for name, file in files.items()}, quiet=options.quiet,
+                   github=options.github or (github.is_running() and not options.quiet), root=repository())
 
 
 class Session:
-    """`steps` ends the program after so many steps of optimizers; 0 lets it run to its end."""
+    """`steps` ends the program after so many steps of optimizers; 0 lets it run to its end. With `strict`, the exit code tells
+    whether something is wrong."""
 
-    def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,
-                 quiet: bool = False, steps: int = 0) -> None:
-        # Absolute paths: the program may change the working directory.
-        self.json_file = None if json_file is None else os.path.abspath(json_file)
-        self.html_file = None if html_file is None else os.path.abspath(html_file)
+    def __init__(self, outputs: Outputs, *, only: str | None = None, live: bool = False, strict: bool = False,
+                 steps: int = 0) -> None:
+        self.outputs = outputs
         self.only = only
-        self.quiet = quiet
-        self.live = live and not quiet
+        self.live = live and not outputs.quiet
+        self.strict = strict
+        # The exit code of the process, when it is known.
+        self.status = 0
+        terminal.print_to(sys.stderr)
         on_answer = self._print_live if self.live else None
-        self.watch: Watch = (Watch if self.html_file is None else HtmlWatch)(on_answer)
+        self.watch: Watch = (Watch if outputs.html is None else HtmlWatch)(on_answer)
         self.watch.start()
         # After the watch, so that it has heard of the last step.
         self.limit = StepLimit(steps, self._stepped, self._conclude)
         self._answers: list[Answer] | None = None
         self._process = os.getpid()
         self._finished = False
-        self._problems = 0
         self._exit = os._exit
         os._exit = self._finish_and_exit
-        self._termination = Termination(lambda: self.finish("the program was ended by SIGTERM"))
+        self._termination = Termination(lambda: self.finish(SIGTERM))
 
     @property
     def was_cut_short(self) -> bool:
@@ -84,7 +116,8 @@ class Session:
 
     def _finish_and_exit(self, status: int) -> NoReturn:
         """`os._exit` skips exit handlers; report the answers before it."""
-        self.finish()
+        words = self._end_of_steps() if self.was_cut_short else ending_of(SystemExit(status)).words
+        self.finish(Ending(words, status, is_final=True))
         self._exit(status)
 
     def wait_for_threads(self) -> None:
@@ -99,20 +132,20 @@ class Session:
             thread.join(max(until - time.monotonic(), 0))
         left = _other_threads()
         if left:
-            print(f"whygrad: threads of the program still run and are ended: {', '.join(thread.name for thread in left)}",
-                  file=sys.stderr)
+            terminal.print_line("whygrad: threads of the program still run and are ended: "
+                                f"{', '.join(thread.name for thread in left)}")
             for stream in (sys.stdout, sys.stderr):
                 with suppress(*terminal.STREAM_ERRORS):
                     stream.flush()
             os._exit(status)
 
-    def finish(self, ended: str | None = None) -> int:
-        """Print and write the answers, and return how many report a problem. It is done once, and not in a forked child.
+    def finish(self, ended: Ending | None = None) -> None:
+        """Print and write the answers. It is done once, and not in a forked child.
 
         `ended` tells how the program ended, if the exception that is being handled does not.
         """
         if self._finished or os.getpid() != self._process:
-            return self._problems
+            return
         self._finished = True
         os._exit = self._exit
         error = sys.exc_info()[1]
@@ -121,29 +154,40 @@ class Session:
             answers = self._conclude()
             self.limit.stop()
             if ended is None:
-                ended = self._end_of_steps() if self.was_cut_short else _exit_description(error)
-            self._problems = self._report([answer for answer in answers if self.wanted(answer)], ended)
-        return self._problems
+                # A program may answer its end by an error of its own: it was not asked to go on.
+                ended = Ending(self._end_of_steps()) if self.was_cut_short else ending_of(error)
+            self._report([answer for answer in answers if self.wanted(answer)], ended)
 
-    def _report(self, answers: list[Answer], ended: str) -> int:
+    def _report(self, answers: list[Answer], ended: Ending) -> None:
+        found = self.strict and not all(is_odd(answer) for answer in answers)
+        self.status = FOUND if found and not (ended.code or ended.is_final) else ended.code
         self.write_files(answers, [answer.to_dict() for answer in answers], ended)
-        if not self.quiet:
+        if not self.outputs.quiet:
             terminal.print_failures(self.watch.failures)
             if self.was_cut_short:
-                terminal.print_line(f"whygrad: {ended}")
-        if answers and not self.quiet and not self.live:
+                terminal.print_line(f"whygrad: {ended.words}")
+        if answers and not self.outputs.quiet and not self.live:
             with suppress(*terminal.STREAM_ERRORS):
                 sys.stdout.flush()
             terminal.print_answers(answers)
-        return len([answer for answer in answers if not (answer.explanation.harmless or answer.explanation.odd)])
+        self.annotate(answers)
 
-    def write_files(self, answers: list[Answer], data: Any, ended: str) -> None:
-        """Write `data` to the file of --json, and the report to that of --html."""
-        if self.json_file is not None:
-            write("--json", self.json_file, lambda path: write_json(path, data))
-        if self.html_file is not None:
+    def write_files(self, answers: list[Answer], data: Any, ended: Ending) -> None:
+        """Write `data` to the file of --json, the report to that of --html, and the answers to that of --sarif."""
+        to = self.outputs
+        if to.json is not None:
+            write("--json", to.json, lambda path: write_json(path, data))
+        if to.html is not None:
             script = getattr(sys.modules.get("__main__"), "__file__", None)
-            write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, ended))
+            write("--html", to.html, lambda path: report.write(path, answers, self.watch, script, ended.words))
+        if to.sarif is not None:
+            log = sarif.log(answers, to.root, ended, self.status, self.watch.failures)
+            write("--sarif", to.sarif, lambda path: write_json(path, log))
+
+    def annotate(self, answers: list[Answer]) -> None:
+        if self.outputs.github and answers:
+            # A workflow command is recognized at the start of a line only.
+            terminal.print_line("\n" + "\n".join(github.annotation(answer, self.outputs.root) for answer in answers))
 
 
 def _other_threads() -> list[threading.Thread]:
@@ -152,9 +196,8 @@ def _other_threads() -> list[threading.Thread]:
 
 
 def write_json(path: str, data: Any) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=2, ensure_ascii=False)
-        file.write("\n")
+    with replacing(path) as file:
+        file.write((json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
 def write(option: str, path: str, write: Callable[[str], None]) -> None:
@@ -162,17 +205,7 @@ def write(option: str, path: str, write: Callable[[str], None]) -> None:
     try:
         write(path)
     except OSError as error:
-        print(f"whygrad: {option}: can't write {path}: {error.strerror or error}", file=sys.stderr)
-
-
-def _exit_description(error: BaseException | None) -> str:
-    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-        return ""
-    if isinstance(error, KeyboardInterrupt):
-        return "the program was ended by Ctrl-C"
-    if isinstance(error, SystemExit):
-        return f"the program exited with {error.code}"
-    return f"the program ended with {type(error).__name__}: {error}"[:200]
+        terminal.print_line(f"whygrad: {option}: can't write {path}: {error.strerror or error}")
 
 
 def refuse_unwritable(parser: argparse.ArgumentParser, files: dict[str, str | None]) -> None:
@@ -194,4 +227,5 @@ def unwritable(path: str) -> str:
     there = os.path.exists(path)
     if there and not os.path.isfile(path):
         return ""  # a device or a pipe
-    return "" if os.access(path if there else folder, os.W_OK) else f"{path} can't be written: permission denied"
+    needed = [folder, path] if there else [folder]  # it is replaced by a new file
+    return "" if all(os.access(name, os.W_OK) for name in needed) else f"{path} can't be written: permission denied"

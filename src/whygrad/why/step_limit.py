@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.optim import optimizer
+from whygrad.why import engine
+from whygrad.why.terminal import print_line
 
 
 class EndOfSteps(BaseException):
@@ -36,8 +36,8 @@ class StepLimit:
         self._is_told = False
         # Optimizers whose step is running, by thread: one may call the step of another.
         self._running = threading.local()
-        self._handles = [optimizer.register_optimizer_step_pre_hook(self._before),
-                         optimizer.register_optimizer_step_post_hook(self._after)]
+        self._handles = [engine.current.hooks.register_optimizer_step_pre_hook(self._before),
+                         engine.current.hooks.register_optimizer_step_post_hook(self._after)]
 
     def stop(self) -> None:
         for handle in self._handles:
@@ -77,8 +77,8 @@ class StepLimit:
     def _tell_that_it_runs_on(self) -> None:
         if not self._is_told:
             self._is_told = True
-            print(f"whygrad: the program has caught its end after {self.steps} steps (`except:` or `except BaseException`) and "
-                  "runs on, unobserved; Ctrl-C ends it and shows what was seen", file=sys.stderr, flush=True)
+            print_line(f"whygrad: the program has caught its end after {self.steps} steps (`except:` or `except BaseException`) "
+                       "and runs on, unobserved; Ctrl-C ends it and shows what was seen")
 
 
 def _end_threads_silently() -> None:

@@ -8,12 +8,9 @@ import os
 from typing import Any
 
 from whygrad.base.frames import user_frame
-from whygrad.core import engine
-from whygrad.core.modes import process_state
-from whygrad.core.node import Node
-from whygrad.core.tensor import Tensor, source
 from whygrad.io.atomic import replacing
-from whygrad.why import graph_layout, record
+from whygrad.why import graph_layout
+from whygrad.why.engine import Node, Tensor, grad_of, gradients_of_leaves, is_tensor, source_of
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.graph_snapshot import (
     CUT,
@@ -73,9 +70,9 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
     no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are colored by their present
     gradient.
     """
-    if not isinstance(loss, Tensor):
+    if not is_tensor(loss):
         raise TypeError(f"graph() takes a Tensor, not {type(loss).__name__}")
-    root = source(loss)
+    root = source_of(loss)
     if root is None:
         raise ValueError("there is no graph behind this tensor: it does not require grad (explain() says why)")
     snapshot = take_snapshot(root, limit)
@@ -106,13 +103,7 @@ class _GradientRecorder:
 
 def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
     leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
-    before, record.watching = record.watching, _GradientRecorder(snapshot)
-    latest = process_state.last_backward
-    try:
-        engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
-    finally:
-        record.watching = before
-        process_state.last_backward = latest  # explanations must not refer to this backward
+    gradients_of_leaves(loss, leaves, _GradientRecorder(snapshot))
     for leaf, g in leaves.items():
         number = snapshot.numbers.get(id(leaf))
         if number is not None:
@@ -124,8 +115,8 @@ def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
 def _set_leaf_states(root: Any, snapshot: GraphSnapshot) -> None:
     for leaf in leaves_from([root]):
         number = snapshot.numbers.get(id(leaf))
-        if number is not None and leaf._grad is not None:
-            stats = snapshot.items[number].stats = measure(leaf._grad)
+        if number is not None and grad_of(leaf) is not None:
+            stats = snapshot.items[number].stats = measure(grad_of(leaf))
             snapshot.items[number].state = UNKNOWN if stats is None else stats.state
 
 

@@ -30,12 +30,26 @@ MAX_WIDTH = 100
 STREAM_ERRORS = (AttributeError, OSError, ValueError, RuntimeError)
 
 
+# Standard error as it was when the session began: the program may redirect `sys.stderr`, even to its standard output.
+_stream: Any = None
+
+
+def print_to(stream: Any) -> None:
+    """Print to this stream; to the present standard error if it is None."""
+    global _stream
+    _stream = stream
+
+
+def stream() -> Any:
+    return sys.stderr if _stream is None else _stream
+
+
 def print_answer(answer: Answer) -> None:
     """Print one answer at once (`--live`)."""
     with suppress(*STREAM_ERRORS):
         console = make_console()
         if console is None:
-            print(f"whygrad: {answer}", file=sys.stderr, flush=True)
+            print(f"whygrad: {answer}", file=stream(), flush=True)
         else:
             _print_in_full(console, answer, "whygrad")
 
@@ -62,7 +76,7 @@ def print_check_list(title: str, checks: Sequence[Check]) -> None:
 def _print_check(console: Any, check: Check) -> None:
     told = ", ".join(check.categories) or (f"follows from {check.follows_from}" if check.follows_from else "")
     if console is None:
-        print(f"  {check.status:<8}  {check.title}{f' [{told}]' if told else ''}", file=sys.stderr)
+        print(f"  {check.status:<8}  {check.title}{f' [{told}]' if told else ''}", file=stream())
         return
     from rich.table import Table
     from rich.text import Text
@@ -80,14 +94,14 @@ def _print_check(console: Any, check: Check) -> None:
 
 def print_line(text: str) -> None:
     with suppress(*STREAM_ERRORS):
-        print(text, file=sys.stderr, flush=True)
+        print(text, file=stream(), flush=True)
 
 
 def print_failures(failures: Sequence[str]) -> None:
     """Print errors of the watch itself."""
     with suppress(*STREAM_ERRORS):
         for failure in failures:
-            print(f"whygrad: a question could not be resolved ({failure})", file=sys.stderr)
+            print(f"whygrad: a question could not be resolved ({failure})", file=stream())
 
 
 def _print_answers(answers: Sequence[Answer]) -> None:
@@ -99,7 +113,7 @@ def _print_answers(answers: Sequence[Answer]) -> None:
         if odd and answer is odd[0]:
             _print_heading(console, ODD_HEADING)
         if console is None:
-            print(f"\nwhygrad [{number} of {len(answers)}] {answer}", file=sys.stderr)
+            print(f"\nwhygrad [{number} of {len(answers)}] {answer}", file=stream())
         else:
             _print_in_full(console, answer, f"whygrad {number} of {len(answers)}")
     rest = ordered[MAX_IN_FULL:] if console is not None else []
@@ -116,7 +130,7 @@ def _print_answers(answers: Sequence[Answer]) -> None:
 
 def _print_heading(console: Any, text: str, style: str = "bold") -> None:
     if console is None:
-        print(f"\n{text}", file=sys.stderr)
+        print(f"\n{text}", file=stream())
         return
     from rich.text import Text
 
@@ -125,13 +139,13 @@ def _print_heading(console: Any, text: str, style: str = "bold") -> None:
 
 def make_console() -> Any:
     """A rich console on standard error; None for plain text."""
-    stream = sys.stderr
+    file = stream()
     try:
-        if not (stream.isatty() or os.environ.get("FORCE_COLOR")):
+        if not (file.isatty() or os.environ.get("FORCE_COLOR")):
             return None
         from rich.console import Console
 
-        console = Console(file=stream, highlight=False, soft_wrap=False, force_terminal=True,
+        console = Console(file=file, highlight=False, soft_wrap=False, force_terminal=True,
                           no_color=bool(os.environ.get("NO_COLOR")), legacy_windows=False)
         if console.width > MAX_WIDTH:
             console.width = MAX_WIDTH

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whygrad.cli import Program
 from whygrad.why.question_watch import QuestionWatch
 from whygrad.why.scratch import Copy, Scratch
 from whygrad.why.watch import Watch
@@ -43,28 +44,27 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = None, timeout: float | None = None,
-        question: str | None = None, scratch: Scratch | None = None) -> Outcome:
-    """Run a script with `files` (path -> text) instead of those on disk, in a scratch copy if one is given. Its output is
-    discarded."""
+def run(program: Program, *, files: dict[str, bytes] | None = None, timeout: float | None = None, question: str | None = None,
+        scratch: Scratch | None = None) -> Outcome:
+    """Run a script or a module with `files` (path -> text) instead of those on disk, in a scratch copy if one is given. Its
+    output is discarded."""
     if scratch is None:
-        return _run(script, arguments, files or {}, timeout, question, None)
+        return _run(program, files or {}, timeout, question, None)
     with scratch.made() as copy:
-        return _run(copy.argument(script), [copy.argument(text) for text in arguments],
-                    {copy.inside(path): text for path, text in (files or {}).items()}, timeout, question, copy)
+        copied = Program(program.how, copy.argument(program.target), [copy.argument(text) for text in program.arguments])
+        return _run(copied, {copy.inside(path): text for path, text in (files or {}).items()}, timeout, question, copy)
 
 
-def _run(script: str, arguments: list[str], files: dict[str, bytes], timeout: float | None, question: str | None,
-         copy: Copy | None) -> Outcome:
+def _run(program: Program, files: dict[str, bytes], timeout: float | None, question: str | None, copy: Copy | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="whygrad-") as folder:
         kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files)}
         for path, text in kept.items():
             Path(text).write_bytes(files[path])
         request, report = Path(folder, "order.json"), Path(folder, "report.json")
-        request.write_text(json.dumps({"files": kept, "report": str(report), "question": question}))
+        request.write_text(json.dumps({"files": kept, "report": str(report), "question": question, "how": program.how}))
         begun = time.monotonic()
         process = subprocess.Popen([sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
-                                    "-m", "whygrad.why.trial", str(request), script, *arguments],
+                                    "-m", "whygrad.why.trial", str(request), program.target, *program.arguments],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    cwd=None if copy is None else copy.inside(os.getcwd()), env=_environment(copy),
                                    start_new_session=True)
@@ -85,18 +85,6 @@ def _run(script: str, arguments: list[str], files: dict[str, bytes], timeout: fl
         for name, value in result.items():
             setattr(outcome, name, value)
         return outcome
-
-
-# Arguments of `whygrad run` that stand for a program without a file.
-NO_FILE = ("-", "-c", "-m")
-
-
-def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Split the arguments into own options and the rest, which starts with the script (or the question)."""
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in NO_FILE:
-        at += 2 if arguments[at] == "--timeout" else 1
-    return arguments[:at], arguments[at:]
 
 
 def _environment(copy: Copy | None) -> dict[str, str]:
@@ -124,32 +112,42 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    request, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
+    request = json.loads(Path(sys.argv[1]).read_text())
+    program = Program(request["how"], sys.argv[2], sys.argv[3:])
     replace_files({path: Path(copy).read_bytes() for path, copy in request["files"].items()})
     from whygrad import alias, cli
 
     alias.install()
-    asking = QuestionWatch(request["question"], os.path.abspath(script)) if request["question"] is not None else None
+    asking = QuestionWatch(request["question"], "") if request["question"] is not None else None
     watch = asking or Watch()
     result: dict[str, Any] = {}
     watch.start()
     try:
-        cli.execute(cli.Program("script", script, arguments))
+        cli.execute(program)
     except SystemExit as ended:
         if not isinstance(ended.code, (int, type(None))):
             result["error"] = str(ended.code)
         raise
     except BaseException as error:
         result["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ")
-        result["error_line"] = _line_of(error, script)
+        result["error_line"] = _line_of(error, _file_of(program))
         raise
     finally:
         answers = watch.stop()
         result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
                               "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
         if asking is not None:
-            result["asked"] = asking.answer(result.get("error", ""), result.get("error_line", 0))
+            asking.script = _file_of(program)  # of a module it is known when it has been run
+            raised, line = result.get("error", ""), result.get("error_line", 0)
+            result["asked"] = asking.answer(raised, line) if asking.script else {"found": False, "text": raised}
         Path(request["report"]).write_text(json.dumps(result))
+
+
+def _file_of(program: Program) -> str:
+    """The file of the script, or of the module that was run; "" if the import system did not find one."""
+    if program.how == "script":
+        return os.path.abspath(program.target)
+    return getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "origin", None) or ""
 
 
 def _line_of(error: BaseException, script: str) -> int:

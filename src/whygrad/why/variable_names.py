@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from whygrad.core.tensor import Tensor
+from whygrad.why.engine import is_tensor
 
 # Variables of a frame, and elements of a list or dict, that are searched.
 MAX_VARIABLES, MAX_ELEMENTS = 2000, 200
@@ -28,7 +28,7 @@ def tensor_names(frame: FrameType) -> dict[int, str]:
 
 
 def _note(names: dict[int, str], name: str, value: Any, module_class: Any, inside: bool) -> None:
-    if isinstance(value, Tensor):
+    if is_tensor(value):
         names.setdefault(id(value), name)
     elif isinstance(value, module_class):
         for inner, parameter in value.named_parameters():

@@ -12,18 +12,24 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import program_frame
-from whygrad.core import engine
-from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import next_sequence_number
-from whygrad.core.tensor import Tensor
-from whygrad.why import end_of_run, record
+from whygrad.why import end_of_run, engine, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.audit.audit import Audit
 from whygrad.why.audit.observation import Clip
+from whygrad.why.engine import (
+    Tensor,
+    Undo,
+    array_of,
+    count_backwards,
+    is_tensor,
+    last_backward,
+    next_sequence_number,
+    notes_of,
+    running_backward,
+)
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
-from whygrad.why.instrumentation import Undo, instrument
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
 from whygrad.why.program_text import is_dereferenced
@@ -53,6 +59,8 @@ class Watch(EventLog):
     # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads
     # gradients.
     traces = True
+    # Whether calls of losses, reads and copied values are heard of.
+    _hears_calls = True
 
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
@@ -91,9 +99,11 @@ class Watch(EventLog):
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
         self.traces = on or self.live or self._reads > 0
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
+        engine.current.listen(self._hears_calls, self.traces)
 
     def listen(self, on: bool) -> None:
-        self._call_listener.switch(on)
+        self._hears_calls = on
+        engine.current.listen(on, self.traces)
 
     def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
         if self.traces:
@@ -123,7 +133,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo, self._call_listener = instrument(self)
+        self._undo = engine.current.instrument(self)
         self.audit.start()
 
     def stop(self) -> list[Answer]:
@@ -211,7 +221,7 @@ class Watch(EventLog):
 
     def _is_known(self, t: Tensor) -> bool:
         """False if the last backward that reached a leaf was not traced."""
-        reached = None if t._meta is None else t._meta.reached_by
+        reached = notes_of(t).reached_by
         return reached is None or self.trace_of(reached) is not None or ledger_of(t) is None
 
     def _read_grad(self, question: Question, value: Any) -> None:
@@ -224,7 +234,7 @@ class Watch(EventLog):
         assert frame is not None
         site = frame.f_code, frame.f_lasti
         if self._fine_reads.get(site, 0) > TRUSTED_AFTER and value is not None and ledger is not None and ledger.total == 1 and (
-                gradient_state(value._array) == "fine"):
+                gradient_state(array_of(value)) == "fine"):
             return
         found = verdicts_on(question)
         if ledger is not None and value is not None:
@@ -246,7 +256,7 @@ class Watch(EventLog):
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
             self._set_useless(usage, useless_step(self, optimizer))
-            usage.begun = next_sequence_number(), engine.count_backwards()
+            usage.begun = next_sequence_number(), count_backwards()
 
     def _set_useless(self, usage: OptimizerUsage, explanation: Explanation | None) -> None:
         if explanation is not None:
@@ -292,7 +302,7 @@ class Watch(EventLog):
         explanation = clip_misplaced(parameters)
         if explanation is not None:
             self._add_answer(_program_location(), explanation, self._moment())
-        elif self.scaled is not None and engine.count_backwards() > self.scaled[0]:
+        elif self.scaled is not None and count_backwards() > self.scaled[0]:
             self._add_answer(_program_location(), clip_while_scaled(self.scaled[1]), self._moment())
         site = record.site()
         if site not in self._clips:
@@ -302,7 +312,7 @@ class Watch(EventLog):
     @guarded
     def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
         """Gradients were clipped. `total` is their norm before, if the function returns it."""
-        listed = [parameters] if isinstance(parameters, Tensor) else parameters
+        listed = [parameters] if is_tensor(parameters) else parameters
         norm = None if total is None else float(total)
         self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))
 
@@ -310,7 +320,7 @@ class Watch(EventLog):
     def scaling(self, scaler: Any, *args: Any) -> None:
         """A GradScaler multiplies a loss by its scale."""
         if scaler.is_enabled():
-            self.scaled = engine.count_backwards(), record.site()
+            self.scaled = count_backwards(), record.site()
 
     @guarded
     def unscaling(self, *args: Any) -> None:
@@ -323,8 +333,8 @@ class Watch(EventLog):
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
         explanation = Explanation(headline, category, text, fix, locate_all(*sites), symptom="error")
-        if grad_state.running is not None:
-            self.failed = {grad_state.running.number: explanation}
+        if running_backward() is not None:
+            self.failed = {running_backward().number: explanation}
         self._add_answer(_program_location(), explanation, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:
@@ -345,7 +355,7 @@ class Watch(EventLog):
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
                 self.explained.add(question.t)
-                last = process_state.last_backward
+                last = last_backward()
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from whygrad.core.tensor import Tensor
+from whygrad.why.engine import causes_of, is_tensor
 from whygrad.why.locations import locate
 from whygrad.why.module_owners import unregistered
 from whygrad.why.program_text import statement_of, targets_of
@@ -51,12 +51,12 @@ def known_parameters(watch: Any) -> list[Known]:
             if id(p) not in found or len(known.name) > len(found[id(p)].name):
                 found[id(p)] = known
     for name, value in watch.scope().items():
-        if isinstance(value, Tensor) and value.requires_grad and value.is_leaf and id(value) not in found:
+        if is_tensor(value) and value.requires_grad and value.is_leaf and id(value) not in found:
             found[id(value)] = Known(value, name, (), ())
     for record in watch.audit.optimizers.values():
         for p in record.parameters:
-            if id(p) not in found and p._cause:
-                names = [name for name in targets_of(statement_of(locate(p._cause[0].site))) if "." not in name]
+            if id(p) not in found and causes_of(p):
+                names = [name for name in targets_of(statement_of(locate(causes_of(p)[0].site))) if "." not in name]
                 if names:
                     found[id(p)] = Known(p, names[0], (), ())
     return list(found.values())

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.audit import rounds
 from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.loss_record import LossRecord
 from whygrad.why.audit.module_tree import ModuleTree
-from whygrad.why.audit.observation import Observation
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import Provenance
 from whygrad.why.audit.scheduler_record import SchedulerRecord
@@ -91,7 +90,8 @@ class Audit:
         self.provenance = Provenance(self)
         # The lines that converted modules to another dtype.
         self.conversions: list[Site] = []
-        self._observation = Observation(lambda call: self.tell("called", call), lambda call: self.tell("module_called", call))
+        self._observation = engine.current.observing(lambda call: self.tell("called", call),
+                                                     lambda call: self.tell("module_called", call))
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
         self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
         # True if nothing is done in this round but counting steps and looking at the loss.

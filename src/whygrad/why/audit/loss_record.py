@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from whygrad.why.audit.series import Series
-from whygrad.why.audit.values import array_of
+from whygrad.why.engine import array_of, size_of
 from whygrad.why.record import Site
 
 
@@ -20,8 +20,8 @@ class LossRecord:
         self.retained = 0
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
-        is_scalar = len(tensors) == 1 and tensors[0]._array.size == 1
-        total = float(tensors[0]._array.item() if is_scalar else sum(array_of(t).sum() for t in tensors))
+        is_scalar = len(tensors) == 1 and size_of(tensors[0]) == 1
+        total = float(array_of(tensors[0]).item() if is_scalar else sum(array_of(t).sum() for t in tensors))
         self.values.add(number, total)
         self.retained += keep
         if self.nonfinite_round is None and not math.isfinite(total):

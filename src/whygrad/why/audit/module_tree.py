@@ -6,10 +6,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from whygrad.core.node import next_sequence_number
-from whygrad.nn.hooks import register_module_module_registration_hook, register_module_parameter_registration_hook
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.engine import next_sequence_number
 from whygrad.why.module_owners import unregistered
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -39,8 +38,8 @@ class ModuleTree:
         # Ties that the replacement of a module broke: the module and name that still have the old parameter, those that have a
         # new one, and the line.
         self.broken_ties: list[tuple[Any, str, Any, str, Site]] = []
-        self._handles = [register_module_module_registration_hook(self._module_registered),
-                         register_module_parameter_registration_hook(self._parameter_registered)]
+        self._handles = [engine.current.hooks.register_module_module_registration_hook(self._module_registered),
+                         engine.current.hooks.register_module_parameter_registration_hook(self._parameter_registered)]
 
     def stop(self) -> None:
         for handle in self._handles:

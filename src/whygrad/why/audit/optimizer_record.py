@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.node import next_sequence_number
 from whygrad.why import record
+from whygrad.why.engine import made_at, next_sequence_number
 from whygrad.why.optimizer_usage import optimizer_parameters
 from whygrad.why.record import Site
 
@@ -16,7 +16,7 @@ class OptimizerRecord:
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = optimizer
         self.kind = type(optimizer).__name__
-        self.made_at: Site | None = vars(optimizer).get("_site")
+        self.made_at: Site | None = made_at(optimizer)
         self.made_number = next_sequence_number()
         self.stepped_at: Site | None = None
         self.steps = 0

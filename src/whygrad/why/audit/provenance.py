@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
+from whygrad.why.engine import Tensor, array_of, is_tensor, kind_of, shape_of, size_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -33,7 +33,7 @@ class Made:
         self.callers = record.callers()
         self.round = number
         # The smallest and largest value of integers, which may be labels.
-        array = result._array
+        array = array_of(result)
         self.rows = array.shape[0] if array.ndim else 0
         is_small = array.dtype.kind in "iu" and 0 < array.size <= MAX_LABELS
         self.merged: tuple[int, int, str] | None = None
@@ -63,7 +63,7 @@ class Provenance:
         results = call.result if isinstance(call.result, (tuple, list)) else (call.result,)
         given = None
         for result in results:
-            if isinstance(result, Tensor) and not result.requires_grad:
+            if is_tensor(result) and not result.requires_grad:
                 if given is None:
                     given = tuple(self._of_arguments(call))
                 known = self._made.pop(id(result), None)
@@ -85,7 +85,7 @@ class Provenance:
         pending = [*call.args, *call.kwargs.values()]
         while pending and len(found) < MAX_PARENTS:
             x = pending.pop(0)
-            if isinstance(x, Tensor):
+            if is_tensor(x):
                 made = self.of(x)
                 if made is not None:
                     found.append(made)
@@ -106,11 +106,11 @@ def lines_of(made: Made | None) -> list[Site]:
 def _merged(call: Call, result: Tensor) -> tuple[int, int, str] | None:
     """For a conversion of integers that lost some: how many different values there were before and after, and the dtype."""
     given = call.args[0] if call.args else None
-    if not isinstance(given, Tensor) or given._array.dtype == result._array.dtype or given._array.shape != result._array.shape:
+    if not is_tensor(given) or array_of(given).dtype == array_of(result).dtype or shape_of(given) != shape_of(result):
         return None
-    if given._array.dtype.kind not in "iuf" or result._array.dtype.kind not in "iub" or given._array.size > MAX_LABELS:
+    if kind_of(given) not in "iuf" or kind_of(result) not in "iub" or size_of(given) > MAX_LABELS:
         return None
-    if call.name.rpartition(".")[2] not in CONVERTING or (given._array.dtype.kind == "f" and result._array.dtype.kind != "b"):
+    if call.name.rpartition(".")[2] not in CONVERTING or (kind_of(given) == "f" and kind_of(result) != "b"):
         return None
-    before, after = np.unique(given._array).size, np.unique(result._array).size
+    before, after = np.unique(array_of(given)).size, np.unique(array_of(result)).size
     return (before, after, str(result.dtype).removeprefix("torch.")) if after < before and before > 2 else None

@@ -6,16 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor
-from whygrad.why.gradient_flow import gradient_values
+from whygrad.why.engine import array_of, is_tensor
 
 # Elements by which an array is recognized.
 SAMPLE_SIZE = 64
-
-
-def array_of(t: Any) -> np.ndarray:
-    """The numbers of a tensor or gradient; the stored ones of a sparse one."""
-    return gradient_values(t)
 
 
 def sample(t: Any) -> np.ndarray:
@@ -49,4 +43,4 @@ def is_finite(t: Any) -> bool:
 
 
 def is_float(t: Any) -> bool:
-    return isinstance(t, Tensor) and array_of(t).dtype.kind in "fc"
+    return is_tensor(t) and array_of(t).dtype.kind in "fc"

@@ -7,10 +7,10 @@ import re
 from math import prod
 from typing import Any
 
-from whygrad.core.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.gradient_flow import COMPARING, gradient_state, gradient_values, row_name
+from whygrad.why.engine import Node, array_of, end_of, grad_of, is_node
+from whygrad.why.gradient_flow import COMPARING, gradient_state, row_name
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of, text_of
 from whygrad.why.question import Question
@@ -37,8 +37,8 @@ def accumulated(q: Question) -> Explanation | Provisional | None:
 
         def never_cleared() -> bool:
             """Accumulation on purpose ends with a step and a clear."""
-            return ledger.times_cleared == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
-                gradient_values(t._grad).any())
+            return ledger.times_cleared == times and not ledger.deposits[-1].applied and grad_of(t) is not None and bool(
+                array_of(grad_of(t)).any())
 
         return Provisional(explanation, never_cleared)
     return None
@@ -75,7 +75,7 @@ def hook_modified(q: Question) -> Explanation | Provisional | None:
         "computed.",
         f"{MASKING if effect.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
         "done its work; a hook that only looks returns None.", locate_all(change.site),
-        symptom="zero" if gradient_state(q.t._grad) == "zero" else "wrong-value", harmless=effect.masks)
+        symptom="zero" if gradient_state(grad_of(q.t)) == "zero" else "wrong-value", harmless=effect.masks)
     ledger, number = q.ledger, trace.backward.number
     once = len([other for other in trace.hooks if other.target is change.target and other.site == change.site]) == 1
     if ledger is None or effect.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
@@ -133,8 +133,8 @@ def is_suspicious(node: Node, shapes: Any) -> bool:
     if sorted(n for n in a if n > 1) != sorted(n for n in b if n > 1):
         return False
     # A computed prediction against a constant target; the outer sum of two parameters may be intended.
-    ends = [row_node(edge)[0] if edge is not None else None for edge in node.edges]
-    return any(isinstance(end, Node) for end in ends) and any(end is None for end in ends)
+    ends = [end_of(edge) if edge is not None else None for edge in node.edges]
+    return any(is_node(end) for end in ends) and any(end is None for end in ends)
 
 
 def penalty_without_graph(q: Question) -> Explanation | None:
@@ -163,10 +163,10 @@ def attached_target(q: Question) -> Explanation | None:
     for step in q.trace.comparisons if q.trace is not None else ():
         here = locate(step.node.site)
         target = "" if here is None else argument_text(here, 1)
-        if not CONSTANT.search(target) or not _is_name(target) or not isinstance(row_node(step.edges[1])[0], Node):
+        if not CONSTANT.search(target) or not _is_name(target) or not is_node(end_of(step.edges[1])):
             continue
         if set(step.edges) <= q.on_path:
-            made = row_node(step.edges[1])[0].site
+            made = end_of(step.edges[1]).site
             return Explanation(
                 "a gradient also flows through the target of the loss", "missing-detach",
                 f"`{target}`, the target of the loss {at(step.node.site)}, was computed {at(made)} with history: it is not a "

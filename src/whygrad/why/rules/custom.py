@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.function import Function
-from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.frames import is_of_package
-from whygrad.core.tensor import Tensor, wrap
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, function_of, grad_of, is_tensor, kind_of, without_grad, wrap
 from whygrad.why.gradient_flow import gradient_state
 from whygrad.why.locations import SourceLocation, locate_all, location_of_line
 from whygrad.why.program_text import syntax_tree
@@ -38,7 +36,7 @@ def called_without_apply(q: Question) -> Explanation | None:
     """The gradient passed ops recorded in the forward of a custom Function: it was called without apply()."""
     if not _custom_forwards():
         return None
-    symptom = "zero" if gradient_state(q.t._grad) == "zero" else "wrong-value"
+    symptom = "zero" if gradient_state(grad_of(q.t)) == "zero" else "wrong-value"
     answers = (called_directly(step.node.site, symptom) for step in q.steps if step.node in q.on_path)
     return next((answer for answer in answers if answer is not None), None)
 
@@ -59,9 +57,10 @@ def called_directly(site: Site | None, symptom: str) -> Explanation | None:
         symptom=symptom)
 
 
-def _custom_forwards() -> dict[Any, type[Function]]:
+def _custom_forwards() -> dict[Any, Any]:
     """Custom Functions by the code object of their forward."""
-    pending, found = list(Function.__subclasses__()), {}
+    pending: list[Any] = engine.current.function_class.__subclasses__()
+    found = {}
     while pending:
         function = pending.pop()
         pending += function.__subclasses__()
@@ -72,7 +71,7 @@ def _custom_forwards() -> dict[Any, type[Function]]:
 
 
 def _provisional_mismatch(node: Any, sample: FunctionSample) -> Provisional:
-    function = node.ctx._forward_cls
+    function = function_of(node)
     name = function.__name__
     explanation = Explanation(
         "this gradient is not the derivative of the forward", "custom-backward",
@@ -86,7 +85,7 @@ def _provisional_mismatch(node: Any, sample: FunctionSample) -> Provisional:
 
 def return_places(node: Any) -> list[SourceLocation]:
     """The return statements of a custom backward; its last line if there is none."""
-    function = getattr(node.ctx._forward_cls, "backward", None) if hasattr(node, "ctx") else None
+    function = getattr(function_of(node), "backward", None)
     code = getattr(function, "__code__", None)
     module = None if code is None else syntax_tree(code.co_filename)
     if code is None or module is None:
@@ -113,7 +112,7 @@ def is_wrong(function: Any, sample: FunctionSample) -> bool:
 
 
 def _contradicts(function: Any, sample: FunctionSample) -> bool:
-    moving = [i for i, a in enumerate(sample.args) if isinstance(a, Tensor) and a._array.dtype.kind == "f"
+    moving = [i for i, a in enumerate(sample.args) if is_tensor(a) and kind_of(a) == "f"
               and i < len(sample.grads) and isinstance(sample.grads[i], np.ndarray)]
     return any(_contradicts_at(function, sample, i) for i in moving)
 
@@ -121,17 +120,17 @@ def _contradicts(function: Any, sample: FunctionSample) -> bool:
 def _forward(function: Any, sample: FunctionSample, i: int, shift: Any) -> np.ndarray | None:
     args = list(sample.args)
     for k, a in enumerate(args):
-        if isinstance(a, Tensor):
-            exact = a._array.astype(np.float64) if a._array.dtype.kind == "f" else a._array.copy()
+        if is_tensor(a):
+            exact = array_of(a).astype(np.float64) if kind_of(a) == "f" else array_of(a).copy()
             args[k] = wrap(exact + shift if k == i else exact)
 
-    with no_grad():
+    with without_grad():
         result = function.apply(*args)
-    return result._array.astype(np.float64) if isinstance(result, Tensor) else None
+    return array_of(result).astype(np.float64) if is_tensor(result) else None
 
 
 def _contradicts_at(function: Any, sample: FunctionSample, i: int) -> bool:
-    x = sample.args[i]._array.astype(np.float64)
+    x = array_of(sample.args[i]).astype(np.float64)
     given = np.asarray(sample.grads[i], np.float64)
     incoming = np.asarray(sample.incoming, np.float64)
     unshifted, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)

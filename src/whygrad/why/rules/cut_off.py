@@ -6,13 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core.modes import process_state
-from whygrad.core.node import Node
-from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
+from whygrad.why.engine import Node, Tensor, causes_of, is_node, is_tensor, last_backward, notes_of
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import dotted_names, parse_expression
@@ -40,14 +38,14 @@ def cleared(q: Question) -> Explanation | None:
 def cleared_earlier(q: Question) -> Verdict | None:
     """The gradient was cleared, and then a backward of a loss ran that does not use this leaf."""
     log, last = _last_clear(q), _last_storing_backward(q)
-    if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
+    if log is None or (last is not None and last.site == notes_of(q.t).reached_by.site):
         return None
     return unless_reached_later(q, _cleared(q, log))
 
 
 def _last_clear(q: Question) -> Any:
-    log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
-    return log if q.t.meta.reached_by is not None and log is not None and log[0] == "cleared" else None
+    log = notes_of(q.t).grad_log[-1] if notes_of(q.t).grad_log else None
+    return log if notes_of(q.t).reached_by is not None and log is not None and log[0] == "cleared" else None
 
 
 def _cleared(q: Question, log: Any) -> Explanation:
@@ -57,13 +55,13 @@ def _cleared(q: Question, log: Any) -> Explanation:
     order = ": zero_grad(), forward, backward(), step(), in this order" if by_zero_grad else ""
     return Explanation(
         HEADLINE, "grad-cleared",
-        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
+        f"backward {at(notes_of(q.t).reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
         f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", locate_all(log[1]))
 
 
 def _last_storing_backward(q: Question) -> Any:
     trace = q.storing_trace()
-    return process_state.last_backward if q.watch is None else None if trace is None else trace.backward
+    return last_backward() if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:
@@ -131,13 +129,13 @@ def returned_none(q: Question) -> Explanation | None:
 
 def switched_on_late(q: Question) -> Explanation | None:
     """requires_grad was switched on after the forward had used the tensor."""
-    switched = q.t.meta.switched_at
+    switched = notes_of(q.t).switched_at
     if switched is None or not switched[0]:
         return None
     for root, _ in q.roots():
         for node in _breadth_first(root):
             for causes in node.cuts or ():
-                old = next((cause for cause in causes if cause in q.t._cause), None)
+                old = next((cause for cause in causes if cause in causes_of(q.t)), None)
                 if old is None:
                     continue
                 category = "frozen" if old.kind == "frozen" else "never-required-grad"
@@ -153,17 +151,17 @@ def switched_on_late(q: Question) -> Explanation | None:
 
 def patched_loss(q: Question) -> Explanation | None:
     """The loss has no history, and the program set requires_grad on it."""
-    return next((patched(root) for root, _ in q.roots()[:1] if isinstance(root, Tensor) and root is not q.t), None)
+    return next((patched(root) for root, _ in q.roots()[:1] if is_tensor(root) and root is not q.t), None)
 
 
 def patched(root: Tensor) -> Explanation | None:
     """The explanation for a loss that is a leaf because the program set requires_grad on it."""
-    if root._meta is None or root._meta.switched_at is None:
+    if notes_of(root).switched_at is None:
         return None
-    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
+    real = [cause for cause in causes_of(root) if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
     if real:
         return _patched(root, describe_cause(real[0]), [cause.site for cause in real], "the loss")
-    for cause in root._cause:
+    for cause in causes_of(root):
         copy = copy_flowing_into(record.watching, locate(cause.site))
         if copy is not None:
             return _patched(root, copied_out_explanation(copy, "", "", []), [copy.site, cause.site], "the loss")
@@ -175,9 +173,9 @@ def patched_value(q: Question) -> Explanation | None:
     for root, _ in q.roots():
         for node in _breadth_first(root):
             for edge in node.edges:
-                if not isinstance(edge, Tensor) or edge._meta is None or edge._meta.switched_at is None or edge is q.t:
+                if not is_tensor(edge) or notes_of(edge).switched_at is None or edge is q.t:
                     continue
-                real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
+                real = [cause for cause in causes_of(edge) if cause.kind not in ("created", "detach", "frozen")
                         and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
                     sites = [cause.site for cause in real]
@@ -186,7 +184,7 @@ def patched_value(q: Question) -> Explanation | None:
 
 
 def _patched(leaf: Tensor, cut: CauseText | Explanation | None, sites: list[Any], what: str) -> Explanation:
-    switched = leaf.meta.switched_at
+    switched = notes_of(leaf).switched_at
     assert switched is not None
     assert cut is not None
     return Explanation(
@@ -223,7 +221,7 @@ def cut(q: Question) -> Verdict | None:
         answer = describe_cause(cause, "A value was")
         assert answer is not None
         text, fix = f"The way from {q.label} to the loss is cut. {answer.text}", answer.fix
-        if isinstance(root, Tensor):
+        if is_tensor(root):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
         others = [other.site for other in further if other.site != cause.site]
@@ -260,7 +258,7 @@ def unused(q: Question) -> Verdict | None:
         f"No operation leads from {q.label} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
-        locate_all(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
+        locate_all(root.site if is_node(root) else None, None if backward is None else backward.site)))
 
 
 def _is_behind(cause: Cause, t: Tensor) -> bool:
@@ -276,14 +274,14 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]
         return next((cause for cause in causes if cause.kind != "frozen" and describe_cause(cause) is not None
                      and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
 
-    if isinstance(root, Tensor):  # torch.tensor(loss, requires_grad=True)
-        cause = leading(root._cause)
+    if is_tensor(root):  # torch.tensor(loss, requires_grad=True)
+        cause = leading(causes_of(root))
         return None if cause is None else (cause, [], [])
     found: tuple[Cause, list[str], list[Cause]] | None = None
     for node in _breadth_first(root, predecessors):
         # A leaf made from values copied out of the graph is a cut as well.
-        leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
-                  if isinstance(edge, Tensor) and edge is not t]
+        leaves = [(*causes_of(edge), *_data_replacement_causes(edge)) for edge in node.edges
+                  if is_tensor(edge) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None and found is None:
@@ -304,7 +302,7 @@ def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
         target = pending.pop()
         if target is t:
             return True
-        if isinstance(target, Node) and target not in seen:
+        if is_node(target) and target not in seen:
             seen.add(target)
             pending.extend(target.edges)
     return False
@@ -324,13 +322,13 @@ def _path_to_root(node: Node, predecessors: dict[Any, Any]) -> list[str]:
 def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Iterator[Node]:
     """The nodes behind the root, breadth first; `came_from` gets the predecessor of each."""
     predecessors = {} if predecessors is None else predecessors
-    if isinstance(root, Node):
+    if is_node(root):
         predecessors[root] = None
     queue = deque(predecessors)
     while queue:
         node = queue.popleft()
         yield node
         for edge in node.edges:
-            if isinstance(edge, Node) and edge not in predecessors:
+            if is_node(edge) and edge not in predecessors:
                 predecessors[edge] = node
                 queue.append(edge)

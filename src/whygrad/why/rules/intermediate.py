@@ -6,10 +6,9 @@ import ast
 import re
 from typing import Any
 
-from whygrad.core.node import row_node
-from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import end_of, is_tensor, node_of
 from whygrad.why.gradient_flow import leaves_from, row_name, rows_with
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
 from whygrad.why.module_owners import parameters_in, visible_variables
@@ -28,7 +27,7 @@ from whygrad.why.question import Question
 
 def leaf_replaced(q: Question) -> Explanation | None:
     """`w = w - lr * w.grad`: the name was rebound from the leaf to the result of an operation on it."""
-    node = row_node(grad_fn(q.t))[0]
+    node = end_of(node_of(q.t))
     made = locate(node.site)
     subject = subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
@@ -68,8 +67,8 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
     """True if the statement's value is computed from a leaf other than a layer's parameters."""
     pending, seen = [node], set()
     while pending:
-        current = row_node(pending.pop())[0]
-        if isinstance(current, Tensor):
+        current = end_of(pending.pop())
+        if is_tensor(current):
             return True
         if current is None or current in seen:
             continue
@@ -134,7 +133,7 @@ def _first_line(statement: ast.stmt) -> str:
 
 def without_retain_grad(q: Question) -> Explanation | None:
     """Only leaves keep `.grad`."""
-    node = row_node(grad_fn(q.t))[0]
+    node = end_of(node_of(q.t))
     causes = own_assignment(q, locate_all(node.site)) + locate_all(node.site)
     text = (f"{q.label_start} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
             f"({type(node).__name__}). backward() does pass a gradient through it, but only leaf tensors keep theirs in .grad, "
@@ -161,7 +160,7 @@ def _parameter_behind(q: Question) -> str:
         return ""
     alike = re.compile(rf"\.{name}_\w+$|parametrizations\.{name}\.\w+$")
     found = [(path, p) for path, p in parameters_in(visible_variables(q.frame)) if alike.search(path)]
-    leaves = leaves_from([grad_fn(q.t)]) if found else set()
+    leaves = leaves_from([node_of(q.t)]) if found else set()
     return next((path for path, p in found if p in leaves), "")
 
 

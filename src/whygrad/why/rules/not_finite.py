@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.node import Node, row_node
 from whygrad.ops.poles import POLES
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import end_of, grad_of, is_node, notes_of
 from whygrad.why.gradient_flow import VIEWS, find_transition, gradient_state, op_phrase, row_name, rows_with
 from whygrad.why.locations import expression_at, locate_all
 from whygrad.why.nonfinite_origin import NonfiniteOrigin
@@ -34,19 +34,19 @@ def _branch(trace: Any, name: str) -> tuple[str, str]:
 
 def _comes_from_softmax(node: Any) -> bool:
     """True for a log of a softmax or of elements selected from one."""
-    before = row_node(node.edges[0])[0] if node.edges else None
-    while isinstance(before, Node) and row_name(before) in _CHOOSING and before.edges:
-        before = row_node(before.edges[0])[0]
-    return isinstance(before, Node) and row_name(before) in ("softmax", "safe_softmax")
+    before = end_of(node.edges[0]) if node.edges else None
+    while is_node(before) and row_name(before) in _CHOOSING and before.edges:
+        before = end_of(before.edges[0])
+    return is_node(before) and row_name(before) in ("softmax", "safe_softmax")
 
 
 def not_finite(q: Question) -> Explanation | None:
-    if gradient_state(q.t._grad) != "bad":
+    if gradient_state(grad_of(q.t)) != "bad":
         return None
     trace = q.trace
     transition = None if trace is None else find_transition(trace.steps, q.t, "bad")
     if trace is None or transition is None:
-        reached = q.t.meta.reached_by.site if q.t.meta.reached_by is not None else None
+        reached = notes_of(q.t).reached_by.site if notes_of(q.t).reached_by is not None else None
         return Explanation(HEADLINE, "nan-derivative", "The gradient was not finite when backward started: look at the loss.",
                            "find the first nan of the forward: print the loss and its parts.", locate_all(reached), symptom="nan")
     if trace.origin is not None:

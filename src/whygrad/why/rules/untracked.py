@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.dataflow import flows_into
+from whygrad.why.engine import Tensor, causes_of
 from whygrad.why.locations import SourceLocation, locate, locate_all
 from whygrad.why.module_owners import is_buffer, visible_variables
 from whygrad.why.program_text import dotted_names, parse_expression, subject_of
@@ -23,14 +23,14 @@ NO_GRADIENT = "this tensor's .grad is None, and it does not require grad"
 def no_history(q: Question, headline: str = NO_GRADIENT, symptom: str = "none") -> Explanation:
     """The explanation for a tensor that does not require grad."""
     subject = subject_of(q.read)
-    for cause in q.t._cause:
+    for cause in causes_of(q.t):
         made = locate(cause.site)
         if subject and made is not None and cause.kind in ("grad-mode-off", "detach"):
             found = rebound_explanation(made, subject, headline, symptom)
             if found is not None:
                 found.text += f" And it happened under {cause.detail}, so the new tensor does not even require grad."
                 return found
-    return from_causes(q, q.t._cause, headline, symptom)
+    return from_causes(q, causes_of(q.t), headline, symptom)
 
 
 def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: str) -> Explanation:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from whygrad.core.tensor import Tensor
-from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import Tensor, causes_of, is_parameter, notes_of, version_of
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import SourceLocation, locate_all, location_of_line
 from whygrad.why.module_owners import Owner, parts_leading_to, unregistered
@@ -25,10 +25,10 @@ _CONSTANT = re.compile(r"teacher|target|frozen|ema|old|ref|prior|pretrained|mome
 
 def assigned_at(t: Tensor) -> Site | None:
     """The site that assigned `.grad`, if no backward has written it since."""
-    log = t.meta.grad_log[-1] if t.meta.grad_log else None
+    log = notes_of(t).grad_log[-1] if notes_of(t).grad_log else None
     if log is None or log[0] != "assigned":
         return None
-    reached = t.meta.reached_by
+    reached = notes_of(t).reached_by
     where: Site = log[1]
     return where if reached is None or reached.number <= log[2] else None
 
@@ -46,8 +46,9 @@ def without_requires_grad(q: Question) -> Explanation | None:
             "this tensor: it neither writes .grad nor clears what is there, so an assigned value stays. A tensor that does not "
             "require grad never collects a gradient by taking part in tracked operations.",
             "set .grad = None to remove it.", locate_all(assigned), symptom="stale")
-    reached = q.t.meta.reached_by.site if q.t.meta.reached_by is not None else None
-    frozen = q.t.meta.switched_at[1] if q.t.meta.switched_at is not None else None
+    reached = notes_of(q.t).reached_by.site if notes_of(q.t).reached_by is not None else None
+    switched = notes_of(q.t).switched_at
+    frozen = None if switched is None else switched[1]
     return Explanation(
         headline, "stale-grad-after-freeze",
         f"The value is stale: left over from the earlier backward {at(reached)}, when the tensor still required grad. Switching "
@@ -161,38 +162,38 @@ def _is_untrained_network(q: Question, owner: Owner | None) -> bool:
     if alone is None:
         return False
     name, part = alone
-    copied = part in q.watch.loaded or any(cause.kind == "parameter-rewrapped" for cause in q.t._cause)
+    copied = part in q.watch.loaded or any(cause.kind == "parameter-rewrapped" for cause in causes_of(q.t))
     return copied or not part.training or bool(_CONSTANT.search(name))
 
 
 def not_in_optimizer(q: Question) -> Provisional | None:
     """The gradient is fine, but the tensor is in no optimizer."""
-    if q.watch is None or not q.watch.count_optimizers() or q.t.meta.reached_by is None or q.watch.holders(q.t):
+    if q.watch is None or not q.watch.count_optimizers() or notes_of(q.t).reached_by is None or q.watch.holders(q.t):
         return None
     if not _is_to_be_learned(q):
         return None
-    t, version = q.t, q.t.meta.watched_version
+    t, version = q.t, notes_of(q.t).watched_version
     sites = q.watch.optimizer_sites(q.trace)
     explanation = not_in_optimizer_explanation(q.owner, sites, q.label)
 
     def never_updated() -> bool:
         begun = 0 if q.ledger is None else q.ledger.first_backward
         # Without a later step the gradient is only read.
-        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._version_counter.value <= version
+        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and version_of(t).value <= version
 
     return Provisional(explanation, never_updated)
 
 
 def _is_to_be_learned(q: Question) -> bool:
     """True for a Parameter, a tensor attribute of a module, or a plain tensor if an optimizer holds other plain tensors."""
-    if isinstance(q.t, Parameter) or (q.owner is not None and not q.owner.registered):
+    if is_parameter(q.t) or (q.owner is not None and not q.owner.registered):
         return True
     ledger = q.ledger
-    return bool(q.t.meta.switched_at is None and ledger is not None and q.watch.holds_plain_tensors()
+    return bool(notes_of(q.t).switched_at is None and ledger is not None and q.watch.holds_plain_tensors()
                 and ledger.deposit_count > 1)
 
 
-def not_in_optimizer_explanation(owner: Owner | None, sites: list[Site], it: str) -> Explanation:
+def not_in_optimizer_explanation(owner: Owner | None, sites: Sequence[Site | None], it: str) -> Explanation:
     reason, fix = ("It was made or replaced after the optimizer, or the optimizer was given other parameters",
                    ("build the optimizer last, from all parameters that are to be trained (model.parameters()), or add this one "
                    "with optimizer.add_param_group"))

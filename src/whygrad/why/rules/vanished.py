@@ -7,10 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.engine import (
+    Node,
+    Tensor,
+    argument_kinds,
+    array_of,
+    causes_of,
+    end_of,
+    grad_of,
+    is_node,
+    is_sparse,
+    is_tensor,
+    notes_of,
+    options_of,
+    row_of,
+    size_of,
+    version_of,
+)
 from whygrad.why.gradient_flow import (
     ARITHMETIC,
     BOUNDED,
@@ -26,7 +41,6 @@ from whygrad.why.gradient_flow import (
     Transition,
     find_transition,
     gradient_state,
-    gradient_values,
     is_pass_through,
     op_phrase,
     row_name,
@@ -38,7 +52,7 @@ from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Provisional, Verdict
 from whygrad.why.run_facts import ledger_of
-from whygrad.why.zero_origin import is_linear, nodes_between, static_arguments
+from whygrad.why.zero_origin import is_linear, nodes_between
 
 # Upper bound of the rounding error of a sum that is exactly zero.
 TINY = 1e-6
@@ -56,14 +70,14 @@ def zero(q: Question) -> Verdict | None:
     ledger = q.ledger
     if explanation is None or ledger is None or q.watch is None:
         return explanation
-    number = q.t.meta.reached_by.number
+    number = notes_of(q.t).reached_by.number
     if explanation.category == "zero-factor":
         return Provisional(explanation, lambda: ledger.last_nonzero <= number)
     return Provisional(explanation, lambda: not ledger.held) if explanation.harmless else explanation
 
 
 def _why_zero(q: Question) -> Explanation | None:
-    if gradient_state(q.t._grad) != "zero" or q.t.meta.reached_by is None:
+    if gradient_state(grad_of(q.t)) != "zero" or notes_of(q.t).reached_by is None:
         return None
     ledger = q.ledger
     if ledger is not None and ledger.deposits and ledger.deposits[-1].state == "fine":
@@ -97,9 +111,9 @@ def _why_zero(q: Question) -> Explanation | None:
 
 def rounding_only(q: Question) -> Explanation | None:
     """The gradient is only the rounding error of contributions that cancel."""
-    grad = q.t._grad
+    grad = grad_of(q.t)
     step = next((step for step in q.steps if "cancels" in step.zero_reasons and row_name(step.node) == "softmax"), None)
-    if grad is None or step is None or not q.t._array.size or float(np.abs(gradient_values(grad)).max()) > TINY:
+    if grad is None or step is None or not size_of(q.t) or float(np.abs(array_of(grad)).max()) > TINY:
         return None
     if step.node not in q.on_path or not all(is_linear(node) for node in nodes_between(q.steps, step.node)):
         return None
@@ -108,15 +122,15 @@ def rounding_only(q: Question) -> Explanation | None:
 
 def _cleared_in_place(q: Question) -> Explanation | None:
     """The program set the gradient to zero after backward."""
-    grad = q.t._grad
+    grad = grad_of(q.t)
     assert grad is not None
-    log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
-    written = grad._version_counter.site
+    log = notes_of(q.t).grad_log[-1] if notes_of(q.t).grad_log else None
+    written = version_of(grad).site
     site = log[1] if log is not None and log[0] == "cleared" else written
     return Explanation(
         "this gradient is exactly zero", "grad-cleared",
-        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was set to zero {at(site)} (zero_(), or zero_grad() with "
-        "set_to_none=False), before it was read.",
+        f"backward {at(notes_of(q.t).reached_by.site)} did fill it, then it was set to zero {at(site)} (zero_(), or zero_grad() "
+        "with set_to_none=False), before it was read.",
         "read or apply the gradient before it is cleared.", locate_all(site), symptom="zero")
 
 
@@ -196,10 +210,10 @@ def _excluded(node: Node, reason: str) -> Explanation | None:
     """The explanation for ignore_index, padding_idx or dropout that excludes every element."""
     name, here = row_name(node), locate(node.site)
     if reason == "ignored":
-        what = f"every target is ignore_index ({static_arguments(node).get('ignore_index')}), so no element counts in the loss"
+        what = f"every target is ignore_index ({options_of(node).get('ignore_index')}), so no element counts in the loss"
         fix = "check the targets: where every label is ignored there is nothing to learn from (and a mean over nothing is nan)."
-    elif name == "embedding" and (static_arguments(node).get("padding_idx") or 0) >= 0:
-        what = f"every index looked up is padding_idx ({static_arguments(node).get('padding_idx')}), whose row gets no gradient"
+    elif name == "embedding" and (options_of(node).get("padding_idx") or 0) >= 0:
+        what = f"every index looked up is padding_idx ({options_of(node).get('padding_idx')}), whose row gets no gradient"
         fix = "check the indices; the row of padding_idx stays as it is on purpose, all others learn when they are looked up."
     elif name == "mul" and here is not None and (_factor_of_a_layer(node) or "dropout" in here.expression.lower()):
         what = "dropout has dropped every element (p=1, or a high p and few elements): it multiplies all of them by 0"
@@ -213,21 +227,19 @@ def _excluded(node: Node, reason: str) -> Explanation | None:
 
 def _factor_of_a_layer(node: Node) -> bool:
     """True if the other factor has no cause, so the package made it: only dropout multiplies by its own tensor."""
-    layout: Any = type(node).layout  # type: ignore[attr-defined]
     made_inside = [edge is None and not (node.cuts and node.cuts[i:i + 1] and node.cuts[i]) for i, edge in enumerate(node.edges)]
-    return "s" not in layout.kinds and any(made_inside)
+    return "s" not in argument_kinds(node) and any(made_inside)
 
 
 def _is_satisfied_hinge(node: Node, steps: list[BackwardStep]) -> bool:
     """True for a hinge loss: relu (or clamp with min=0) of (a number - a score), summed up."""
-    before, here = row_node(node.edges[0])[0] if node.edges else None, locate(node.site)
+    before, here = end_of(node.edges[0]) if node.edges else None, locate(node.site)
     is_relu = row_name(node) == "relu" or (row_name(node) == "clamp" and here is not None
                                            and re.search(r"min=0(\.0*)?\)", here.expression) is not None)
-    if not is_relu or not isinstance(before, Node) or row_name(before) not in ("sub", "rsub"):
+    if not is_relu or not is_node(before) or row_name(before) not in ("sub", "rsub"):
         return False
-    layout: Any = type(before).layout  # type: ignore[attr-defined]
-    margin = 1 if layout.row.name == "rsub" else 0
-    return layout.kinds[margin:margin + 1] == "s" and all(
+    margin = 1 if row_of(before).name == "rsub" else 0
+    return argument_kinds(before)[margin:margin + 1] == "s" and all(
         row_name(other) in ("sum", "mean", "add") for other in nodes_between(steps, node))
 
 
@@ -236,7 +248,7 @@ def _at_a_minimum(transition: Transition, steps: list[BackwardStep]) -> bool:
     name = row_name(transition.node)
     if name not in _LOSSES | {"mul"}:
         return False
-    if name == "mul" and len({row_node(edge)[0] for edge in transition.node.edges}) > 1:
+    if name == "mul" and len({end_of(edge) for edge in transition.node.edges}) > 1:
         return False
     after = {transition.node}
     for step in reversed(steps):
@@ -255,9 +267,9 @@ def _zero_factor_before(q: Question) -> Transition | None:
 
 def _origin_of_argument(node: Node, position: int) -> Any:
     """The node or leaf that an argument comes from, before casts and views of it; None for a constant."""
-    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
-    while isinstance(edge, Node) and is_pass_through(edge):
-        edge = row_node(edge.edges[0])[0]
+    edge = end_of(node.edges[position]) if node.edges[position] is not None else None
+    while is_node(edge) and is_pass_through(edge):
+        edge = end_of(edge.edges[0])
     return edge
 
 
@@ -266,7 +278,7 @@ def _written_at(leaf: Tensor) -> Site | None:
     ledger = ledger_of(leaf)
     if ledger is not None and ledger.first_state != "fine":
         return ledger.written_at
-    return leaf._version_counter.site
+    return version_of(leaf).site
 
 
 def _dead_factor(transition: Transition, steps: list[BackwardStep]) -> Node | None:
@@ -276,15 +288,15 @@ def _dead_factor(transition: Transition, steps: list[BackwardStep]) -> Node | No
         return None
     stopped = {step.node: step.stopped_share for step in steps}
     others = [_origin_of_argument(node, i) for i in range(len(node.edges)) if i != position]
-    return next((other for other in others if isinstance(other, Node) and row_name(other) in RECTIFIED | BOUNDED
+    return next((other for other in others if is_node(other) and row_name(other) in RECTIFIED | BOUNDED
                  and stopped.get(other) == 1.0), None)
 
 
 def _site_of_input(node: Node, position: int) -> Site | None:
     """The site of an argument's last in-place write or creation, if it is a leaf or a constant."""
     edge = _origin_of_argument(node, position)
-    if isinstance(edge, Tensor):
-        return _written_at(edge) or (edge._cause[0].site if edge._cause else None)
+    if is_tensor(edge):
+        return _written_at(edge) or (causes_of(edge)[0].site if causes_of(edge) else None)
     causes = node.cuts[position] if edge is None and node.cuts is not None and position < len(node.cuts) else ()
     return causes[0].site if causes else None
 
@@ -348,28 +360,28 @@ def _is_over_one_element(node: Node, steps: list[BackwardStep]) -> bool:
     if row_name(node) not in ("softmax", "log_softmax"):
         return False
     shape = next((step.shape for step in steps if step.node is node), None)
-    axes = node.static[0] if node.static else ()
+    axes = options_of(node).get("axis") or ()
     return bool(shape) and bool(axes) and all(shape[axis] == 1 for axis in axes)  # type: ignore[index]
 
 
 def _bias_site(node: Node) -> Site | None:
     """The site that last wrote a parameter of the layer before a flat op, for example a bias filled with -20."""
-    before = row_node(node.edges[0])[0] if node.edges else None
-    for edge in before.edges if isinstance(before, Node) else ():
-        end = row_node(edge)[0]
-        if isinstance(end, Tensor):
+    before = end_of(node.edges[0]) if node.edges else None
+    for edge in before.edges if is_node(before) else ():
+        end = end_of(edge)
+        if is_tensor(end):
             site = _written_at(end)
-            if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialization
+            if site is not None and site not in [cause.site for cause in causes_of(end)]:  # not the layer's own initialization
                 return site
     return None
 
 
 def partly_zero(q: Question) -> Explanation | None:
     """Many elements are zero because the op that uses the leaf, or a relu behind it, has derivative zero there."""
-    grad: Any = q.t._grad
-    if not isinstance(grad._array, np.ndarray):
-        return None  # a sparse gradient
-    zeros = grad._array == 0
+    grad: Any = grad_of(q.t)
+    if is_sparse(grad):
+        return None
+    zeros = array_of(grad) == 0
     count = int(np.count_nonzero(zeros))
     if not count or count == zeros.size or zeros.size < 2:
         return None
@@ -411,7 +423,7 @@ def _dead_units(node: Node, steps: list[BackwardStep], zeros: np.ndarray) -> Exp
     if dead < 3 or dead < 0.5 * rows.size or row_name(node) not in ("linear", "addmm", "convolution"):
         return None
     for step in steps:
-        behind = {row_node(edge)[0] for edge in step.edges if edge is not None}
+        behind = {end_of(edge) for edge in step.edges if edge is not None}
         if (node in behind and row_name(step.node) in RECTIFIED | BOUNDED and step.stopped_share >= 0.4
                 and (dead >= 0.75 * rows.size or _bias_site(step.node) is not None)):
             return _flat(step.node, steps, "part of this gradient is exactly zero", "partly-zero", dead / rows.size)

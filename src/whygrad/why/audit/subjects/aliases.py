@@ -9,13 +9,12 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import is_internal
-from whygrad.core.tensor import Tensor
-from whygrad.nn.module import Module
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import address_of, base_of, is_module, is_tensor
 from whygrad.why.locations import locate
 from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
@@ -47,12 +46,12 @@ class Aliases(Subject):
             if not is_internal(frame):
                 self._examine(frame.f_locals, frame, record)
                 for value in list(frame.f_locals.values())[:100]:
-                    if not isinstance(value, (Module, type)) and hasattr(value, "__dict__"):
+                    if not is_module(value) and not isinstance(value, type) and hasattr(value, "__dict__"):
                         self._examine(vars(value), frame, record)
             frame = frame.f_back
 
     def _examine(self, names: dict[str, Any], frame: FrameType, record: OptimizerRecord) -> None:
-        modules = [(name, value) for name, value in list(names.items())[:200] if isinstance(value, Module)]
+        modules = [(name, value) for name, value in list(names.items())[:200] if is_module(value)]
         for name, value in modules:
             for other, same in modules:
                 if value is same and COPIES.search(name) and not COPIES.search(other) and any(
@@ -65,19 +64,18 @@ class Aliases(Subject):
 
     def state_loaded(self, owner: Any, site: Site) -> None:
         state, self.audit.watch.loading_state = self.audit.watch.loading_state, None
-        if isinstance(owner, Module) and isinstance(state, dict):
+        if is_module(owner) and isinstance(state, dict):
             own = dict(owner.named_parameters())
-            shared = [name for name, p in own.items() if isinstance(state.get(name), Tensor) and state[name]._array is not None
-                      and state[name]._array.ctypes.data == p._array.ctypes.data]
+            shared = [name for name, p in own.items() if is_tensor(state.get(name)) and address_of(state[name]) == address_of(p)]
             if shared and len(shared) == len(own):
                 self._loaded[site] = type(owner).__name__
 
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
-        if not name.endswith("_") or name.endswith("__") or not call.args or not isinstance(call.args[0], Tensor):
+        if not name.endswith("_") or name.endswith("__") or not call.args or not is_tensor(call.args[0]):
             return
         t = call.args[0]
-        if t.requires_grad or t._view is None or t._view.base.requires_grad or call.site[0].co_name != "__getitem__":
+        if t.requires_grad or base_of(t) is None or base_of(t).requires_grad or call.site[0].co_name != "__getitem__":
             return
         self._stored.setdefault(call.site, set()).add(self.audit.round)
 

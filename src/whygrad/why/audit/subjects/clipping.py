@@ -12,8 +12,8 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Clip
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, grad_of
 from whygrad.why.record import Site
 
 # The share of the gradient that must survive, and a limit that is never meant to cut off more.
@@ -65,7 +65,7 @@ class Clipping(Subject):
 
 
 def _all_at_limit(clip: Clip) -> bool:
-    arrays = [array_of(p._grad) for p in clip.parameters if p._grad is not None]
+    arrays = [array_of(grad_of(p)) for p in clip.parameters if grad_of(p) is not None]
     at_limit = sum(int(np.count_nonzero(np.abs(a) >= clip.limit * 0.999)) for a in arrays)
     there = sum(int(np.count_nonzero(a)) for a in arrays)
     return there > 0 and at_limit > 0.9 * there

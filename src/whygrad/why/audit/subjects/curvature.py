@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core.tensor import Tensor
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, is_tensor
 from whygrad.why.gradient_flow import BOUNDED, RECTIFIED
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -41,21 +40,21 @@ class Curvature(Subject):
         """autograd.grad has returned."""
         is_second = any(self._comes_from_first(t) for t in outputs)
         if is_second:
-            values = [r for r in results if isinstance(r, Tensor)]
+            values = [r for r in results if is_tensor(r)]
             is_zero = all(not array_of(r).any() for r in values)
             times, zeros = self._second.get(site, (0, 0))
             self._second[site] = times + 1, zeros + is_zero
             drop_oldest(self._second, MAX_SITES)
         elif create_graph:
             for r in results:
-                if isinstance(r, Tensor) and r.grad_fn is not None:
+                if is_tensor(r) and r.grad_fn is not None:
                     self._first[id(r.grad_fn)] = r.grad_fn
             while len(self._first) > MAX_SITES:
                 del self._first[next(iter(self._first))]
 
     def _comes_from_first(self, t: Any) -> bool:
         """Whether a tensor is computed from a first derivative, by a few ops."""
-        pending, seen = [t.grad_fn] if isinstance(t, Tensor) else [], 0
+        pending, seen = [t.grad_fn] if is_tensor(t) else [], 0
         while pending and seen < 32:
             node = pending.pop(0)
             seen += 1

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.functional.parameter import Parameter
 from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import norm
 from whygrad.why.causes import at
+from whygrad.why.engine import causes_of, is_parameter, shape_of, size_of
 from whygrad.why.gradient_flow import is_pass_through, row_name
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -50,10 +50,10 @@ class GradientScale(Subject):
         self._factors: dict[tuple[str, Site], Factor] = {}
 
     def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
-        if not self.audit.is_observing or leaf._array.ndim < 2 or not isinstance(leaf, Parameter):
+        if not self.audit.is_observing or len(shape_of(leaf)) < 2 or not is_parameter(leaf):
             return
         series = self._scales.setdefault(id(leaf), (leaf, Series()))[1]
-        series.add(self.audit.round, norm(gradient) / math.sqrt(max(leaf._array.size, 1)))
+        series.add(self.audit.round, norm(gradient) / math.sqrt(max(size_of(leaf), 1)))
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         first = next((x for x in grads if isinstance(x, np.ndarray)), None)
@@ -118,7 +118,7 @@ class GradientScale(Subject):
         for root in list(self.audit.modules.roots.values()):
             found = dict(root.named_parameters()).get(name)
             if found is not None:
-                return [cause.site for cause in found._cause]
+                return [cause.site for cause in causes_of(found) if cause.site is not None]
         return []
 
 

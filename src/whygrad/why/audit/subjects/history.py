@@ -13,7 +13,8 @@ from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of, norm
+from whygrad.why.audit.values import norm
+from whygrad.why.engine import array_of, grad_of
 
 # Parameters of which values are kept, and values of each; optimizers that are gone whose gradient norms are kept.
 MAX_PARAMETERS, MAX_VALUES, MAX_OPTIMIZERS = 2000, 1024, 64
@@ -59,7 +60,7 @@ class History(Subject):
             self._spent += time.perf_counter() - began
 
     def _note_norm(self, record: OptimizerRecord) -> None:
-        norms = [norm(p._grad) for p in record.parameters if p._grad is not None]
+        norms = [norm(grad_of(p)) for p in record.parameters if grad_of(p) is not None]
         if norms:
             if id(record) not in self._norms:
                 self._norms[id(record)] = GradientNorm(record)
@@ -72,8 +73,8 @@ class History(Subject):
                 if len(self.values) >= MAX_PARAMETERS:
                     continue
                 known = self.values[id(p)] = Values(p)
-            if p._grad is not None:
-                known.gradient = some_values(p._grad)
+            if grad_of(p) is not None:
+                known.gradient = some_values(grad_of(p))
 
     def optimizer_forgotten(self, record: OptimizerRecord) -> None:
         norms = self._norms.pop(id(record), None)

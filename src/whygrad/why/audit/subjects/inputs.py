@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.modes import grad_state
-from whygrad.core.tensor import Tensor
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of, sample
+from whygrad.why.audit.values import sample
 from whygrad.why.causes import at
+from whygrad.why.engine import Tensor, array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
 from whygrad.why.record import Site
 
@@ -47,7 +46,7 @@ class InputHistory:
         code = getattr(type(call.module).forward, "__code__", None)
         names = () if code is None else code.co_varnames[1:code.co_argcount]
         given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-        unused = {name for name, x in given.items() if isinstance(x, Tensor) and id(x) not in used}
+        unused = {name for name, x in given.items() if is_tensor(x) and id(x) not in used}
         self.unused = unused if self.unused is None else self.unused & unused
 
 
@@ -80,10 +79,10 @@ class Inputs(Subject):
         self._loaders[site] = rounds, batches
 
     def module_called(self, call: ModuleCall) -> None:
-        if call.depth or not grad_state.grad or not call.module.training:
+        if call.depth or not is_grad_enabled() or not call.module.training:
             return
-        t = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
-        if t is None or t.requires_grad or t._array.size < 2 or t._array.dtype.kind not in "fiu":
+        t = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
+        if t is None or t.requires_grad or size_of(t) < 2 or kind_of(t) not in "fiu":
             return
         if not any(p.requires_grad for p in call.module.parameters()):
             return
@@ -108,7 +107,7 @@ class Inputs(Subject):
         self._used = set()
 
     def called(self, call: Call) -> None:
-        self._used.update(id(x) for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor))
+        self._used.update(id(x) for x in (*call.args, *call.kwargs.values()) if is_tensor(x))
 
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
@@ -207,7 +206,7 @@ def _tensors(call: ModuleCall) -> list[Tensor]:
     pending = [*call.args, *call.kwargs.values()]
     while pending:
         x = pending.pop(0)
-        if isinstance(x, Tensor):
+        if is_tensor(x):
             found.append(x)
         elif isinstance(x, (tuple, list)):
             pending += x

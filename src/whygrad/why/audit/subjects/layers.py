@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.modes import grad_state
-from whygrad.core.tensor import Tensor
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of, is_float
+from whygrad.why.audit.values import is_float
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, shape_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -72,12 +71,12 @@ class Layers(Subject):
         self._norm_modules: dict[int, Any] = {}
 
     def called(self, call: Call) -> None:
-        if not grad_state.grad:
+        if not is_grad_enabled():
             return
         name = call.name.rpartition(".")[2]
         if name in MASKING and is_float(call.args[0]):
             self._note_mask(call)
-        if not isinstance(call.result, Tensor) or not call.result.requires_grad:
+        if not is_tensor(call.result) or not call.result.requires_grad:
             return
         if name in FLAT_ENDS:
             low, high = FLAT_ENDS[name]
@@ -89,8 +88,8 @@ class Layers(Subject):
         if name in ("softmax", "log_softmax", "normalize"):
             self._note_dim(call, name)
         if self._lost_at is None:
-            given = next((x for x in call.args if isinstance(x, Tensor) and x.requires_grad and x._array.ndim >= 2), None)
-            if given is not None and _varies(array_of(given)) and _is_one_row(array_of(call.result), given._array.shape[0]):
+            given = next((x for x in call.args if is_tensor(x) and x.requires_grad and len(shape_of(x)) >= 2), None)
+            if given is not None and _varies(array_of(given)) and _is_one_row(array_of(call.result), shape_of(given)[0]):
                 self._lost_at = name, call.site
 
     def _note_dim(self, call: Call, name: str) -> None:
@@ -102,9 +101,9 @@ class Layers(Subject):
 
     def _note_mask(self, call: Call) -> None:
         mask, fill = call.argument(1, "mask"), call.argument(2, "value")
-        if not isinstance(mask, Tensor) or mask._array.dtype.kind != "b" or not isinstance(fill, (int, float)) or fill > -1e4:
+        if not is_tensor(mask) or kind_of(mask) != "b" or not isinstance(fill, (int, float)) or fill > -1e4:
             return
-        hidden = np.broadcast_to(mask._array, call.args[0]._array.shape)
+        hidden = np.broadcast_to(array_of(mask), shape_of(call.args[0]))
         seen = _seen(self._masks, call.site, "masked_fill")
         made = self.audit.provenance.of(mask)
         rows = hidden.reshape(-1, hidden.shape[-1]) if hidden.ndim else hidden.reshape(1, 1)
@@ -113,7 +112,7 @@ class Layers(Subject):
         seen.note(self.audit.round, bool(hidden.mean() > 0.5 and rows.any(-1).all()))
 
     def dropout_called(self, call: Call) -> None:
-        if not self.audit.is_observing or not call.argument(2, "training", True) or not isinstance(call.result, Tensor):
+        if not self.audit.is_observing or not call.argument(2, "training", True) or not is_tensor(call.result):
             return
         p = call.argument(1, "p", 0.5)
         seen = _seen(self._dropout, call.site, "dropout")
@@ -121,20 +120,20 @@ class Layers(Subject):
         seen.note(self.audit.round, p >= MAX_DROPPED)
 
     def module_called(self, call: ModuleCall) -> None:
-        given = next((x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)), None)
+        given = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
         if not call.depth:
-            self._batch = given._array.shape[0] if given is not None and given._array.ndim > 1 else 0
+            self._batch = shape_of(given)[0] if given is not None and len(shape_of(given)) > 1 else 0
         module, output = call.module, call.output
         kind = type(module).__name__
         if "BatchNorm" in kind and module.training:
             self._note_batch_norm(module, call)
-        if call.depth or not grad_state.grad or not module.training or not isinstance(output, Tensor) or not output.requires_grad:
+        if call.depth or not is_grad_enabled() or not module.training or not is_tensor(output) or not output.requires_grad:
             if not call.depth:
                 self._lost_at = None
             return
         values = array_of(output)
         is_batch = values.ndim >= 1 and values.shape[0] > 1
-        if given is not None and is_batch and given._array.ndim and given._array.shape[0] == values.shape[0]:
+        if given is not None and is_batch and len(shape_of(given)) and shape_of(given)[0] == values.shape[0]:
             seen = self._outputs.setdefault(id(module), Seen(call.site, kind))
             seen.note(self.audit.round, _varies(array_of(given)) and not _varies(values))
             if self.audit.round in seen.bad_rounds and self._lost_at is not None:
@@ -142,8 +141,8 @@ class Layers(Subject):
         self._lost_at = None
 
     def _note_batch_norm(self, module: Any, call: ModuleCall) -> None:
-        given = call.args[0] if call.args and isinstance(call.args[0], Tensor) else None
-        if given is None or given._array.ndim < 2:
+        given = call.args[0] if call.args and is_tensor(call.args[0]) else None
+        if given is None or len(shape_of(given)) < 2:
             return
         seen = self._norms.setdefault(id(module), Seen(call.site, type(module).__name__))
         self._norm_modules[id(module)] = module

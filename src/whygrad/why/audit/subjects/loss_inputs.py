@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor, known_source
 from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of
 from whygrad.why.causes import at
+from whygrad.why.engine import Tensor, array_of, end_of, is_node, is_tensor, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, BOUNDED, VIEWS, is_pass_through, row_name, rows_with
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -55,7 +53,7 @@ class LossInputs(Subject):
 
     def loss_called(self, call: Call) -> None:
         prediction = call.argument(0, "input")
-        if not isinstance(prediction, Tensor) or not prediction.requires_grad:
+        if not is_tensor(prediction) or not prediction.requires_grad:
             return
         known = self._inputs.get(call.site)
         if known is None:
@@ -80,7 +78,7 @@ class LossInputs(Subject):
         """Count targets that the activation before the loss cannot give."""
         target = call.argument(1, "target")
         bounds = RANGES.get(chain[0][0]) if chain and known.name in DISTANCES else None
-        if bounds is not None and isinstance(target, Tensor) and array_of(target).size:
+        if bounds is not None and is_tensor(target) and array_of(target).size:
             values = array_of(target)
             share = float(((values < bounds[0] - 1e-3) | (values > bounds[1] + 1e-3)).mean())
             known.beyond = chain[0], share if known.beyond is None else min(share, known.beyond[1])
@@ -175,7 +173,7 @@ def _from(name: str, site: Site | None) -> str:
 
 def activations_of(t: Tensor) -> list[tuple[str, Site]]:
     """The activation that made a tensor, and the one before it: (name, line)."""
-    first = _activation(known_source(t))
+    first = _activation(source_of(t))
     if first is None:
         return []
     node = first[2]
@@ -188,9 +186,9 @@ NAMED = {"relu", "tanh", "softmax", "log_softmax", "sigmoid", "log", "exp", "log
 
 def _activation(source: Any) -> Any:
     """The nearest activation behind a tensor, before views and clamps of its result: (name, line, node)."""
-    node = None if source is None else row_node(source)[0]
+    node = None if source is None else end_of(source)
     for _ in range(MAX_DISTANCE):
-        if not isinstance(node, Node):
+        if not is_node(node):
             return None
         name = row_name(node).removeprefix("_")
         if name in NAMED:
@@ -200,7 +198,7 @@ def _activation(source: Any) -> Any:
         following = [edge for edge in node.edges if edge is not None]
         if len(following) != 1:
             return None
-        node = row_node(following[0])[0]
+        node = end_of(following[0])
     return None
 
 

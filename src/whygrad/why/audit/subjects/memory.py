@@ -8,11 +8,11 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core.tensor import Tensor, known_source
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import is_tensor, node_of, size_of, source_of
 from whygrad.why.locations import locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
@@ -70,32 +70,32 @@ class Memory(Subject):
     def called(self, call: Call) -> None:
         """A scalar is remembered weakly: while none of earlier rounds is alive, nothing needs to be counted."""
         result = call.result
-        if isinstance(result, Tensor) and result._array.size == 1 and result._node is not None and len(self._scalars) < 1000:
-            self._scalars.append((self.audit.round, weakref.ref(result._node)))
+        if is_tensor(result) and size_of(result) == 1 and node_of(result) is not None and len(self._scalars) < 1000:
+            self._scalars.append((self.audit.round, weakref.ref(node_of(result))))
 
     def _count(self, number: int) -> None:
         """Count the nodes of all graphs that live tensors lead to."""
         seen: set[Any] = set()
         oldest: tuple[int, Any] | None = None
         for t in gc.get_objects():
-            if not isinstance(t, Tensor):
+            if not is_tensor(t):
                 continue
-            node = known_source(t)
-            if node is None or isinstance(node, Tensor):
+            node = source_of(t)
+            if node is None or is_tensor(node):
                 continue
             if oldest is None or node.seq < oldest[0]:
                 oldest = node.seq, t
             pending = [node]
             while pending and len(seen) < MAX_NODES:
                 target = pending.pop()
-                if target in seen or isinstance(target, Tensor):
+                if target in seen or is_tensor(target):
                     continue
                 seen.add(target)
                 pending.extend(edge for edge in target.edges if edge is not None)
         self._counts.append((number, len(seen)))
         if oldest is not None:
             t = oldest[1]
-            self._oldest = known_source(t).site, _holder(t), None
+            self._oldest = source_of(t).site, _holder(t), None
 
     def was_seen(self, check: str) -> bool:
         return bool(self.audit.losses)

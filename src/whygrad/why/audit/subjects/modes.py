@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core.modes import grad_state
 from whygrad.why import record
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import is_grad_enabled, is_inference_mode_enabled
 from whygrad.why.record import Site
 
 MIN_STEPS = 3
@@ -87,7 +87,7 @@ class Modes(Subject):
         self._note_evaluation(call)
 
     def _note_evaluation(self, call: Call) -> None:
-        if grad_state.grad and not grad_state.inference:
+        if is_grad_enabled() and not is_inference_mode_enabled():
             return
         for r in self.audit.optimizers.values():
             for root in self._trained_roots(r) if r.steps else ():
@@ -102,7 +102,7 @@ class Modes(Subject):
             return
         roots = self.audit.modules.roots.values()
         is_evaluating = any(not root.training for root in roots if any(True for _ in root.parameters()))
-        if is_evaluating and not (grad_state.grad and not grad_state.inference):
+        if is_evaluating and not (is_grad_enabled() and not is_inference_mode_enabled()):
             self._dropout[call.site] = self._dropout.get(call.site, 0) + 1
 
     def was_seen(self, check: str) -> bool:

@@ -14,8 +14,9 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.terms import Terms
-from whygrad.why.audit.values import array_of, norm, same, sample
+from whygrad.why.audit.values import norm, same, sample
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, causes_of, grad_of, notes_of, size_of, version_of
 from whygrad.why.locations import expression_at
 from whygrad.why.record import Site
 
@@ -80,27 +81,27 @@ class Movement(Subject):
                 known = self.moves[id(p)] = Moves(p)
             elif known.version_after is not None and self._was_written(p, known, record):
                 self._note_write(known)
-            known.version_before = p._version_counter.value
+            known.version_before = version_of(p).value
             if self.audit.is_observing:
                 known.before = array_of(p).copy()
                 known.sample_before = sample(p)
-                if p._grad is not None:
-                    known.gradients.add(self.audit.round, norm(p._grad))
+                if grad_of(p) is not None:
+                    known.gradients.add(self.audit.round, norm(grad_of(p)))
 
     def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
         """Whether somebody else has written it since the last step that was looked at."""
         rested = record.steps - known.steps_after
-        if rested and p._version_counter.value > known.version_after + rested * max(known.writes_of_step, 1):
+        if rested and version_of(p).value > known.version_after + rested * max(known.writes_of_step, 1):
             self.audit.arm()
-        return not rested and (p._version_counter.value != known.version_after or self.audit.watch.was_data_written(p))
+        return not rested and (version_of(p).value != known.version_after or self.audit.watch.was_data_written(p))
 
     def _note_write(self, known: Moves) -> None:
         """Somebody has written the parameter since the last step."""
         now, after = sample(known.p), known.sample_after
         known.is_written = True
-        if (after is not None and same(now, after)) or known.p._array.size < 2:
+        if (after is not None and same(now, after)) or size_of(known.p) < 2:
             return
-        site = self.audit.watch.data_write_site(known.p) or known.p._version_counter.site
+        site = self.audit.watch.data_write_site(known.p) or version_of(known.p).site
         back = next((number for number, value in known.samples if same(value, now)), None)
         before = known.sample_before
         if back is None and after is not None and before is not None and now.shape == after.shape == before.shape:
@@ -119,7 +120,7 @@ class Movement(Subject):
             known = self.moves.get(id(p))
             if known is None:
                 continue
-            version = p._version_counter.value
+            version = version_of(p).value
             known.writes_of_step = version - known.version_before
             known.version_after, known.steps_after = version, record.steps
             known.sample_after = sample(p) if self.audit.is_observing or known.is_written else None
@@ -132,8 +133,8 @@ class Movement(Subject):
         size = norm(known.before)
         moved = norm(array_of(p) - known.before) if known.before.shape == array_of(p).shape else 0.0
         known.ratios.add(self.audit.round, moved / size if size else float(moved > 0))
-        if p._grad is not None and known.before.shape == array_of(p._grad).shape == array_of(p).shape:
-            has_gradient = array_of(p._grad) != 0
+        if grad_of(p) is not None and known.before.shape == array_of(grad_of(p)).shape == array_of(p).shape:
+            has_gradient = array_of(grad_of(p)) != 0
             if has_gradient.any() and p.requires_grad:
                 known.unchanged_share.add(self.audit.round, float((array_of(p) == known.before)[has_gradient].mean()))
         if moved and not p.requires_grad:
@@ -199,9 +200,9 @@ class Movement(Subject):
             return
         decay = next((group.get("weight_decay", 0) for group in record.groups
                       if any(p is moved[0].p for p in group["params"])), 0)
-        switched = None if moved[0].p._meta is None else moved[0].p._meta.switched_at
+        switched = notes_of(moved[0].p).switched_at
         names = [self.audit.name_of(m.p) for m in moved]
-        zeroed = moved[0].p._grad is not None
+        zeroed = grad_of(moved[0].p) is not None
         how = (f"weight decay ({decay:g}) shrinks them" if decay else "the momentum of earlier steps carries them on")
         yield finding(
             "frozen-still", "frozen-decayed", "frozen parameters still move",
@@ -217,15 +218,15 @@ class Movement(Subject):
     def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
         """Updates that are lost because a number plus a much smaller one is the number itself."""
         lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
-                and (m.p._array.dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16"
-                     or norm(m.p) > LARGE * math.sqrt(m.p._array.size))]
+                and (array_of(m.p).dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16"
+                     or norm(m.p) > LARGE * math.sqrt(size_of(m.p)))]
         rates = [float(group["lr"]) for group in record.groups if "lr" in group]
         if not lost or (len(lost) == len(active) and not any(rates)):
             return
-        m = max(lost, key=lambda m: m.p._array.size)
+        m = max(lost, key=lambda m: size_of(m.p))
         dtype = str(m.p.dtype).removeprefix("torch.")
         names = [self.audit.name_of(m.p) or f"a tensor of shape {tuple(m.p.shape)}" for m in lost]
-        size = norm(m.p) / math.sqrt(m.p._array.size)
+        size = norm(m.p) / math.sqrt(size_of(m.p))
         yield finding(
             "moves", "update-too-small", "updates are lost by rounding",
             f"{m.unchanged_share.last:.0%} of the elements of {listed(names)} did not change in a step of {record.kind} "
@@ -237,7 +238,7 @@ class Movement(Subject):
 
     def _made_at(self, p: Any) -> list[Site]:
         made = self.audit.modules.made_at(next(reversed(list(self.audit.modules.modules_around(p))), None))
-        return [cause.site for cause in p._cause if cause.site is not None] + ([] if made is None else [made])
+        return [cause.site for cause in causes_of(p) if cause.site is not None] + ([] if made is None else [made])
 
     def _too_small(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         active = [m for m in moves

@@ -15,6 +15,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.movement import Movement
 from whygrad.why.audit.values import is_finite, is_float, norm
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, grad_of, notes_of
 from whygrad.why.locations import locate
 from whygrad.why.nonfinite_origin import describe_arguments, nan_or_inf
 from whygrad.why.question import Question
@@ -52,8 +53,8 @@ class Numbers(Subject):
                 not call.name.rpartition(".")[2].startswith(("empty", "new_empty"))):
             given = [x for x in (*call.args, *call.kwargs.values()) if is_float(x)]
             if all(map(is_finite, given)):
-                arguments = describe_arguments({str(i): x._array for i, x in enumerate(given)})
-                self._births[call.site] = call.name.rpartition(".")[2], nan_or_inf(call.result._array), arguments
+                arguments = describe_arguments({str(i): array_of(x) for i, x in enumerate(given)})
+                self._births[call.site] = call.name.rpartition(".")[2], nan_or_inf(array_of(call.result)), arguments
                 drop_oldest(self._births, MAX_BIRTHS)
 
     def backward_done(self, trace: Any) -> None:
@@ -68,7 +69,7 @@ class Numbers(Subject):
 
     def before_step(self, record: OptimizerRecord) -> None:
         if self.audit.is_observing:
-            size = math.sqrt(sum(norm(p._grad) ** 2 for p in record.parameters if p._grad is not None))
+            size = math.sqrt(sum(norm(grad_of(p)) ** 2 for p in record.parameters if grad_of(p) is not None))
             if math.isfinite(size):
                 self._largest.append((self.audit.round, size))
                 del self._largest[:-64]
@@ -154,7 +155,7 @@ class Numbers(Subject):
         explanation.headline = (f"the {'loss' if is_forward else 'gradient'} is not finite from step "
                                 f"{self._gradient_round + 1} on, and with it every weight")
         explanation.parameters = [name for p in self._gradient_parameters if (name := self.audit.name_of(p))]
-        where = locate(self._gradient_parameters[0].meta.reached_by.site) if self._gradient_parameters else None
+        where = locate(notes_of(self._gradient_parameters[0]).reached_by.site) if self._gradient_parameters else None
         return Finding("finite", where, explanation)
 
     def _loss_only(self, loss: LossRecord) -> Finding:

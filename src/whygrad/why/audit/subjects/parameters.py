@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.audit.finding import Finding, count_of, listed
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import causes_of, is_parameter
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.module_owners import Owner, owner_of
@@ -114,7 +114,7 @@ class Parameters(Subject):
         """Name the line that made an unused parameter, and the call of its module whose result nobody uses."""
         part = self._unused_part(p)
         called = self._called.get(id(part))
-        made = [cause.site for cause in p._cause]
+        made = [cause.site for cause in causes_of(p)]
         explanation.causes = locate_all(*([] if called is None else [called[1]]), *made) + explanation.causes
         if called is not None:
             path = self.audit.modules.path_of(part)
@@ -168,7 +168,7 @@ class Parameters(Subject):
         orphans = []
         for p in watch.reached:
             ledger = ledger_of(p)
-            if (isinstance(p, Parameter) and p.requires_grad and id(p) not in held and ledger is not None and not ledger.held
+            if (is_parameter(p) and p.requires_grad and id(p) not in held and ledger is not None and not ledger.held
                     and ledger.deposit_count >= MIN_STEPS and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
                 orphans.append(p)
         if not orphans:
@@ -191,7 +191,7 @@ class Parameters(Subject):
             explanation = not_in_optimizer_explanation(owner, made, listed(visible))
             explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
             if not path:
-                explanation.causes += locate_all(*[cause.site for cause in found[0]._cause])
+                explanation.causes += locate_all(*[cause.site for cause in causes_of(found[0])])
             explanation.parameters = names
             return Finding("not-held", locate(record.stepped_at), explanation)
         return self._without_module(record, orphans)
@@ -207,7 +207,7 @@ class Parameters(Subject):
         explanation.text += (" No module has it: what is stored in its place was computed from it (an operation on "
                              "nn.Parameter(...) gives a plain tensor), so parameters() does not find it.")
         explanation.headline = "a parameter gets gradients, but no optimizer updates it"
-        explanation.causes = locate_all(*[cause.site for cause in lost[0]._cause]) + explanation.causes
+        explanation.causes = locate_all(*[cause.site for cause in causes_of(lost[0])]) + explanation.causes
         return Finding("not-held", locate(record.stepped_at), explanation)
 
 

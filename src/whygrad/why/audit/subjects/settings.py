@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.nn.module import Module
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import address_of, causes_of, is_module, size_of
 
 MIN_STEPS = 5
 # Hooks of one function on one module from which on they pile up.
@@ -33,9 +33,9 @@ class Settings(Subject):
             return
         places: dict[int, Any] = {}
         for p in record.parameters:
-            if p._array.size:
-                other = places.setdefault(p._array.ctypes.data, p)
-                if other is not p and other._array.size == p._array.size:
+            if size_of(p):
+                other = places.setdefault(address_of(p), p)
+                if other is not p and size_of(other) == size_of(p):
                     self._shared.append((other, p, record))
         del self._shared[16:]
 
@@ -58,7 +58,7 @@ class Settings(Subject):
     def _same_memory(self) -> Iterator[Finding]:
         for p, q, record in self._shared:
             names = [self.audit.name_of(x) or f"a tensor of shape {tuple(x.shape)}" for x in (p, q)]
-            sites = [cause.site for x in (q, p) for cause in x._cause if cause.site is not None]
+            sites = [cause.site for x in (q, p) for cause in causes_of(x) if cause.site is not None]
             written = [site for x in (q, p) if (site := self.audit.watch.data_replaced_at(x)) is not None]
             yield finding("apart", "weights-shared", "two parameters share one memory",
                           f"{listed(names)} are two parameters on the same memory (one was given the other's .data): the "
@@ -110,7 +110,7 @@ class Settings(Subject):
     def _flagged(self) -> Iterator[Finding]:
         for module, site, value in self.audit.watch.flagged_modules():
             frozen = [name for name, p in module.named_parameters() if not p.requires_grad]
-            if isinstance(module, Module) and value and frozen:
+            if is_module(module) and value and frozen:
                 yield finding("options", "frozen", "setting requires_grad on a module does nothing",
                               f"`module.requires_grad = True` {at(site)} only sets an attribute of the module (of "
                               f"{type(module).__name__}): its {count_of(len(frozen), 'parameter')} ({listed(frozen)}) stay "

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.functional.parameter import Parameter
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of, same, sample
+from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
+from whygrad.why.engine import array_of, causes_of, is_parameter, notes_of, shape_of, size_of
 from whygrad.why.locations import locate
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest, ledger_of
@@ -41,27 +41,27 @@ class Structure(Subject):
         self._twins: list[tuple[Any, Any]] = []
 
     def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
-        if not isinstance(leaf, Parameter) or (leaf._meta is not None and leaf._meta.reached_by is not None):
+        if not is_parameter(leaf) or (notes_of(leaf).reached_by is not None):
             return
         if any(id(leaf) in record.held_ids for record in self.audit.optimizers.values()):
             return
-        site = next((cause.site for cause in leaf._cause if cause.site is not None), None)
+        site = next((cause.site for cause in causes_of(leaf) if cause.site is not None), None)
         if site is not None:
             rounds, _, _ = self._passing.get(site, (set(), None, False))
             rounds.add(self.audit.round)
-            wrapped = any(cause.kind == "parameter-rewrapped" for cause in leaf._cause)
-            self._passing[site] = rounds, leaf._array.shape, wrapped
+            wrapped = any(cause.kind == "parameter-rewrapped" for cause in causes_of(leaf))
+            self._passing[site] = rounds, shape_of(leaf), wrapped
             drop_oldest(self._passing, MAX_SITES)
 
     def before_step(self, record: OptimizerRecord) -> None:
         if record.steps:
             return
-        held = [p for p in record.parameters if p._array.ndim >= 2 and p._array.size >= 8]
+        held = [p for p in record.parameters if len(shape_of(p)) >= 2 and size_of(p) >= 8]
         self._symmetric += [p for p in held if p.requires_grad and _has_equal_rows(p)]
         known = [(p, sample(p)) for p in held if np.ptp(array_of(p))]
         for i, (p, values) in enumerate(known):
             for q, others in known[i + 1:]:
-                if p is not q and p._array.size == q._array.size and _are_copies(p, q, values, others):
+                if p is not q and size_of(p) == size_of(q) and _are_copies(p, q, values, others):
                     self._twins.append((p, q))
         del self._symmetric[256:], self._twins[256:]
 
@@ -128,7 +128,7 @@ class Structure(Subject):
         if not still:
             return
         names = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in still]
-        written = [ledger_of(p).written_at or next((c.site for c in p._cause), None) for p in still]  # type: ignore[union-attr]
+        written = [ledger_of(p).written_at or next((c.site for c in causes_of(p)), None) for p in still]  # type: ignore[union-attr]
         zero = not array_of(still[0]).any()
         sites = list(dict.fromkeys(site for site in written if site is not None))
         yield finding("units-differ", "init-symmetric", "all units of a layer have the same weights, and keep them",
@@ -157,7 +157,7 @@ class Structure(Subject):
             if ours is None or theirs is None or ours[0] is not theirs[0] or _have_equal_values(p, q):
                 continue
             kinds = [type(list(self.audit.modules.modules_around(x))[-1]).__name__ for x in (p, q)]
-            is_transposed = p._array.shape != q._array.shape
+            is_transposed = shape_of(p) != shape_of(q)
             if kinds[0] == kinds[1] and not is_transposed:
                 continue  # layers that were copied from one prototype
             sites = [site for x in (q, p) for site in _copied_at(x)]
@@ -189,7 +189,7 @@ def _has_equal_units(p: Any) -> bool:
 
 
 def _are_copies(p: Any, q: Any, values: np.ndarray, others: np.ndarray) -> bool:
-    if p._array.shape == q._array.shape:
+    if shape_of(p) == shape_of(q):
         return same(values, others)
     return _have_equal_values(p, q)
 
@@ -205,4 +205,4 @@ def _copied_at(p: Any) -> list[Site]:
     """The lines that made or overwrote a parameter before training."""
     ledger = ledger_of(p)
     sites = [] if ledger is None or ledger.written_at is None else [ledger.written_at]
-    return sites + [cause.site for cause in p._cause if cause.site is not None]
+    return sites + [cause.site for cause in causes_of(p) if cause.site is not None]

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import array_of
 from whygrad.why.causes import at
+from whygrad.why.engine import Tensor, array_of, is_tensor, shape_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -77,7 +76,7 @@ class Targets(Subject):
         if type(call.module).__name__ == "Embedding":
             self._vocabularies.add(call.module.num_embeddings)
         if call.depth == 0:
-            self._input = next((x for x in call.args if isinstance(x, Tensor)), None)
+            self._input = next((x for x in call.args if is_tensor(x)), None)
 
     def round_ended(self, number: int) -> None:
         self._input = self._elements = None
@@ -88,7 +87,7 @@ class Targets(Subject):
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
-        if not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
+        if not is_tensor(prediction) or not is_tensor(target):
             return
         if not prediction.requires_grad or target.requires_grad:
             return
@@ -103,9 +102,9 @@ class Targets(Subject):
         history.count += values.size
         history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
         history.made = self.audit.provenance.of(target) or history.made
-        if history.name in CLASSIFYING and values.dtype.kind in "iu" and prediction._array.ndim >= 1:
-            self._count(history, call, values, prediction._array.shape[min(1, prediction._array.ndim - 1)])
-        if (self.audit.is_observing and isinstance(call.result, Tensor) and call.result._array.shape == values.shape
+        if history.name in CLASSIFYING and values.dtype.kind in "iu" and len(shape_of(prediction)) >= 1:
+            self._count(history, call, values, shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)])
+        if (self.audit.is_observing and is_tensor(call.result) and shape_of(call.result) == values.shape
                 and values.ndim):
             self._elements = weakref.ref(call.result), values, call.site
         if self.audit.is_observing and self._input is not None:
@@ -117,10 +116,10 @@ class Targets(Subject):
         if name not in ("mul", "__mul__", "__rmul__") or len(call.args) < 2 or self._elements is None:
             return
         loss, target, site = self._elements
-        mask = next((x for x in call.args if isinstance(x, Tensor) and x is not loss() and not x.requires_grad), None)
-        if mask is None or not any(x is loss() for x in call.args) or mask._array.shape != target.shape:
+        mask = next((x for x in call.args if is_tensor(x) and x is not loss() and not x.requires_grad), None)
+        if mask is None or not any(x is loss() for x in call.args) or shape_of(mask) != target.shape:
             return
-        kept, dropped = np.unique(target[mask._array != 0]), np.unique(target[mask._array == 0])
+        kept, dropped = np.unique(target[array_of(mask) != 0]), np.unique(target[array_of(mask) == 0])
         seen = self._masked.setdefault(call.site, [site, 0, 0, None, self.audit.provenance.of(mask)])
         seen[1] += 1
         if kept.size == 1 and dropped.size >= 3:
@@ -144,7 +143,7 @@ class Targets(Subject):
         ignored = call.kwargs.get("ignore_index", -100)
         history.ignored = ignored if 0 <= ignored < classes else None
         weight = call.argument(2, "weight")
-        if isinstance(weight, Tensor):
+        if is_tensor(weight):
             history.weightless = np.flatnonzero(array_of(weight) == 0).tolist()
             history.weight_made = self.audit.provenance.of(weight) or history.weight_made
         inside = values[(values >= 0) & (values < classes)].astype(np.int64)

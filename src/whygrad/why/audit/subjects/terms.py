@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor, known_source
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
+from whygrad.why.engine import end_of, is_node, is_tensor, shape_of, size_of, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, row_name
 from whygrad.why.locations import locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
@@ -76,18 +75,18 @@ class Terms(Subject):
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")
-        if isinstance(prediction, Tensor) and prediction.requires_grad and call.kwargs.get("reduction", "mean") == "mean":
+        if is_tensor(prediction) and prediction.requires_grad and call.kwargs.get("reduction", "mean") == "mean":
             known = self._counts.setdefault(call.site, set())
-            known.update((prediction._array.shape[0] if prediction._array.ndim else 1, prediction._array.size))
-            if isinstance(target, Tensor):
-                known.add(target._array.size)
+            known.update((shape_of(prediction)[0] if len(shape_of(prediction)) else 1, size_of(prediction)))
+            if is_tensor(target):
+                known.add(size_of(target))
             drop_oldest(self._counts, MAX_SITES)
 
     def called(self, call: Call) -> None:
         result = call.result
-        if isinstance(result, Tensor) and result._array.size == 1 and result.requires_grad and len(self._computed) < 2000:
-            node = known_source(result)
-            if isinstance(node, Node):
+        if is_tensor(result) and size_of(result) == 1 and result.requires_grad and len(self._computed) < 2000:
+            node = source_of(result)
+            if is_node(node):
                 self._computed.append((weakref.ref(node), node.seq, call.site, self.audit.round))
 
     def backward_begun(self, backward: Any, root: Any) -> None:
@@ -112,7 +111,7 @@ class Terms(Subject):
                 if is_summand:
                     self._note_constant(node, i)
             elif is_arithmetic and isinstance(out, (np.ndarray, np.generic)) and out.size == 1:
-                target, amount = row_node(edge)[0], float(out.reshape(-1)[0])
+                target, amount = end_of(edge), float(out.reshape(-1)[0])
                 step = (amount / value if value else 0.0, node.site)
                 if target in self._scalars:  # used twice: the contributions add up
                     amount += self._scalars[target][0]

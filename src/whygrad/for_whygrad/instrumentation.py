@@ -6,7 +6,6 @@ Modules, optimizers and gradient scalers tell it by themselves what no function 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -19,9 +18,8 @@ from whygrad.nn.functional import losses
 from whygrad.optim import optimizer
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
-from whygrad.why.run_facts import DataVersion, ValueCopy, behind
-
-Undo = Callable[[], None]
+from whygrad.why.engine import Undo
+from whygrad.why.run_facts import ValueCopy, behind
 
 # What is read of a tensor.
 READ = {f"Tensor.{name}.__get__": name for name in ("grad", "requires_grad", "grad_fn")}
@@ -49,6 +47,27 @@ def instrument(watch: Any) -> tuple[list[Undo], CallListener]:
     door.add(listener)
     calls.switch(True)
     return [before.remove, after.remove, lambda: door.remove(listener), lambda: calls.switch(False)], calls
+
+
+class DataVersion(Version):
+    """The version of the alias that `.data` returns: separate from the tensor's own, it reports writes to the watch."""
+
+    __slots__ = ("counted", "note", "of")
+
+    def __init__(self, of: Version, note: Any) -> None:
+        self.site = None
+        self.counted = 0
+        self.of = of
+        self.note = note
+
+    @property
+    def value(self) -> int:  # type: ignore[override]
+        return self.counted
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.counted = value
+        self.note(self.of)
 
 
 class Listener:

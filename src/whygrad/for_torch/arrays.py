@@ -1,0 +1,43 @@
+"""The numbers of torch's tensors as NumPy arrays: without a copy where they are on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from torch import Tensor
+
+# Types that NumPy lacks, the integers of their size, and how they are read.
+FOREIGN = {torch.bfloat16: (torch.int16, np.dtype(ml_dtypes.bfloat16))}
+KINDS = {"u": (torch.uint8, torch.uint16, torch.uint32, torch.uint64)}
+
+
+def array_of(t: Any) -> np.ndarray:
+    """The numbers of a tensor; of a sparse one those that it stores. An array is returned as it is."""
+    if not isinstance(t, Tensor):
+        return np.asarray(t)
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        t = t.detach()
+        if t.layout is not torch.strided:
+            t = t.coalesce().values() if t.layout is torch.sparse_coo else t.values() if is_sparse(t) else t.to_dense()
+        foreign = FOREIGN.get(t.dtype)
+        if foreign is not None:
+            return t.cpu().contiguous().view(foreign[0]).numpy().view(foreign[1])
+        if t.dtype.is_floating_point and t.dtype.itemsize == 1:  # the float8 types
+            t = t.float()
+        return t.resolve_conj().resolve_neg().cpu().numpy()
+
+
+def is_sparse(t: Any) -> bool:
+    return isinstance(t, Tensor) and t.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr,
+                                                  torch.sparse_bsc)
+
+
+def kind_of(t: Tensor) -> str:
+    if t.dtype == torch.bfloat16:
+        return "V"
+    if t.dtype == torch.bool:
+        return "b"
+    return "f" if t.dtype.is_floating_point else "c" if t.dtype.is_complex else "u" if t.dtype in KINDS["u"] else "i"

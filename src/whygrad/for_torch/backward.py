@@ -1,0 +1,221 @@
+"""Backward passes: backward() and autograd.grad() both go through torch's `_engine_run_backward`."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whygrad.for_torch import errors
+from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.modes import modes
+from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
+from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
+from whygrad.why import record
+from whygrad.why.record import Cause
+
+_next_number = itertools.count(1).__next__
+_last: Backward | None = None
+
+
+class Backward:
+    """One pass."""
+
+    def __init__(self, root: Any, create_graph: bool = False, keep: bool = False, only_captures: bool = False) -> None:
+        self.number = _next_number()
+        self.site = record.site()
+        self.create_graph = create_graph
+        self.keep = keep
+        # True for `autograd.grad`: gradients are handed out, no leaf is written.
+        self.only_captures = only_captures
+        self.depth = 0
+        self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
+        # Why the gradients that it computes have no history.
+        self.causes = (Cause("no-create-graph", self.site),)
+        # The node that it has reached.
+        self.at: Node | None = None
+
+
+def last_backward() -> Backward | None:
+    return _last
+
+
+def set_last_backward(backward: Backward | None) -> None:
+    global _last
+    _last = backward
+
+
+def count_backwards() -> int:
+    return 0 if _last is None else _last.number
+
+
+def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
+    """`_engine_run_backward`, of which the watch hears. Hooks and custom backwards are the program's own code: they run inside
+    of `recording()`."""
+
+    def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_transforming():
+            return plain(outputs, *args, **kwargs)
+        _, keep_graph, create_graph, inputs = args[:4]
+        with quietly():
+            begun = watch.guarded_call("begin", _begin, watch, outputs, inputs, bool(create_graph),
+                                       kwargs.get("accumulate_grad", False), bool(keep_graph))
+        outer = modes.running
+        if begun is not None:
+            modes.running = begun.backward
+            begun.backward.depth = 0 if outer is None else outer.depth + 1
+        try:
+            with recording():
+                results = plain(outputs, *args, **kwargs)
+        except Exception as error:
+            with quietly():
+                errors.explain_backward(watch, error, begun, outputs, inputs or ())
+            raise
+        finally:
+            modes.running = outer
+            if begun is not None:
+                begun.detach()
+        if begun is not None:
+            with quietly():
+                watch.guarded_call("ended", begun.finish, watch, results, bool(keep_graph or create_graph))
+        return results
+
+    return run_backward
+
+
+def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
+    global _last
+    if accumulates:
+        watch.told("differentiated", tuple(outputs), keeps)
+    if not all(t.requires_grad for t in outputs):
+        return None  # torch raises
+    roots = [source_of(t) for t in outputs]
+    backward = _last = Backward(roots[0], create_graph, keeps, not accumulates)
+    if not watch.traces:
+        return Pass(backward)
+    captures = {source: None for t in inputs if (source := source_of(t)) is not None} if inputs else None
+    watch.begin(backward, captures, accumulates)
+    running = Pass(backward)
+    running.attach(watch, [fn for t in outputs if (fn := grad_fn_of(t)) is not None])
+    for t in outputs:  # a leaf that is its own loss
+        if t.is_leaf and accumulates:
+            running.leaves.append(t)
+            own_notes_of(t).reached_by = backward
+    return running
+
+
+class Pass:
+    """The hooks of a running backward: they tell the watch of each node and leaf."""
+
+    def __init__(self, backward: Backward) -> None:
+        self.backward = backward
+        self.nodes: list[Node] = []
+        self.leaves: list[Tensor] = []
+        self._handles: list[Any] = []
+
+    def attach(self, watch: Any, roots: list[Any]) -> None:
+        seen: set[Any] = set()
+        pending = list(roots)
+        while pending:
+            fn = pending.pop()
+            if fn in seen:
+                continue
+            seen.add(fn)
+            leaf = getattr(fn, "variable", None)
+            if isinstance(leaf, Tensor):
+                self.leaves.append(leaf)
+                self._handles.append(fn.register_prehook(self._before_deposit(watch, leaf)))
+                continue
+            node = node_for(fn, NOWHERE)
+            node.fn = fn
+            self.nodes.append(node)
+            self._handles += [fn.register_prehook(self._before(node)), fn.register_hook(self._after(watch, node))]
+            pending += [behind for behind, _ in fn.next_functions if behind is not None]
+
+    def detach(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        for node in self.nodes:
+            node.fn = None
+
+    def finish(self, watch: Any, results: Any, keeps_graph: bool) -> None:
+        """The backward has run without an error."""
+        given = [g for g in results if isinstance(g, Tensor)] if isinstance(results, tuple) else []
+        if not keeps_graph:
+            for node in self.nodes:
+                node.freed = self.backward
+        if not self.backward.create_graph:
+            given += [leaf.grad for leaf in self.leaves if leaf.grad is not None and not leaf.grad.requires_grad]
+            for g in given:
+                facts_of(g).causes = self.backward.causes
+        else:
+            for g in given:
+                fn = grad_fn_of(g)
+                if fn is not None:
+                    node_for(fn, self.backward.site)
+        if watch.traces:
+            watch.ended(self.backward)
+
+    def _before(self, node: Node) -> Any:
+        def reached(grads: Any) -> None:
+            self.backward.at = node
+            if node.function is not None and not self.backward.create_graph:
+                with quietly():
+                    for g in grads:
+                        if g is not None:
+                            facts_of(g).causes = self.backward.causes
+
+        return reached
+
+    def _after(self, watch: Any, node: Node) -> Any:
+        def ran(grad_inputs: Any, grad_outputs: Any) -> None:
+            with quietly():
+                came = [array_of(g) for g in grad_outputs if g is not None]
+                left = tuple([None if g is None else array_of(g) for g in grad_inputs])
+                watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                if node.function is not None:
+                    watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
+
+        return guarded_hook(watch, ran)
+
+    def _before_deposit(self, watch: Any, leaf: Tensor) -> Any:
+        def came(grads: Any) -> None:
+            if grads[0] is not None:
+                with quietly():
+                    watch.depositing(leaf, self.backward, array_of(grads[0]))
+                    own_notes_of(leaf).reached_by = self.backward
+
+        return guarded_hook(watch, came)
+
+
+def guarded_hook(watch: Any, hook: Any) -> Any:
+    """A hook that never raises, and returns nothing."""
+
+    def guarded(*args: Any) -> None:
+        try:
+            hook(*args)
+        except Exception as error:
+            watch.failed_in(hook.__name__, error)
+
+    return guarded
+
+
+def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
+    """See why/engine.py."""
+    latest = _last
+    tensors = list(leaves)
+    running = Pass(Backward(source_of(loss)))
+    fn = grad_fn_of(loss)
+    with quietly():
+        running.attach(watch, [] if fn is None else [fn])
+        try:
+            grads = torch.autograd.grad(loss, tensors, torch.ones_like(loss), retain_graph=True, allow_unused=True)
+        finally:
+            running.detach()
+            set_last_backward(latest)
+    leaves.update(zip(tensors, [None if g is None else array_of(g) for g in grads], strict=True))

@@ -1,0 +1,372 @@
+"""What a watch hears of a program on torch: functions that a TorchFunctionMode does not see are replaced while it listens."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch.optim import lr_scheduler
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils import _contextlib
+from torch.utils.data import DataLoader, WeightedRandomSampler
+
+from whygrad.base.frames import is_internal
+from whygrad.for_torch import backward, errors
+from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.mode_stack import ModeSwitch
+from whygrad.for_torch.modes import modes
+from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
+from whygrad.for_torch.patches import listen, put
+from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
+from whygrad.for_torch.tensor_facts import causes_of, counted, facts_of, quietly, version_of, version_record
+from whygrad.why import record
+from whygrad.why.engine import Undo
+from whygrad.why.record import Cause
+
+CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
+
+
+class Instruments:
+    """Everything that listens for one watch."""
+
+    def __init__(self, watch: Any, optimizers: Any, made_at: Any) -> None:
+        self.watch = watch
+        self.recorder = Recorder(watch)
+        self.switch = ModeSwitch(self.recorder)
+        self._optimizers, self._made_at = optimizers, made_at
+
+    def install(self) -> list[Undo]:
+        watch = self.watch
+        before = register_optimizer_step_pre_hook(self._before_step)
+        after = register_optimizer_step_post_hook(self._after_step)
+        undo: list[Undo] = [before.remove, after.remove]
+        run = torch.autograd._engine_run_backward
+        undo.append(put(torch.autograd, "_engine_run_backward", backward.listening(watch, run, self.switch.again)))
+        undo += self._modules()
+        undo += self._optimizers_and_schedulers()
+        undo += [undo for name in CLIPPING for undo in self._clipping(name)]
+        undo += self._scaler()
+        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), _from_numpy(watch), self._threads()]
+        undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
+        undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
+                 listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
+                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
+                 self._graded()]
+        self.switch.turn(True)
+        undo.append(lambda: self.switch.turn(False))
+        return undo
+
+    def listen(self, calls: bool, records: bool) -> None:
+        self.recorder.records = records
+        self.switch.turn(calls or records)
+
+    def _telling(self, event: str) -> Callable[..., None]:
+        def tell(owner: Any, *_: Any) -> None:
+            self.watch.told(event, owner)
+
+        return tell
+
+    # Modules.
+
+    def _modules(self) -> list[Undo]:
+        watch = self.watch
+
+        def loading(module: Any, state: Any = None, *_: Any) -> None:
+            if not is_internal(sys._getframe(4)):
+                watch.loading(module, state)
+                watch.told("state_loaded", module)
+
+        def converting(module: Any, *args: Any) -> None:
+            if any(isinstance(x, (torch.dtype, Tensor)) for x in args):
+                watch.told("converted", module)
+
+        def zeroing(module: Any, *_: Any) -> None:
+            watch.told("zeroed", module)
+            self._clear(module.parameters())
+
+        plain = Module.__setattr__
+
+        @functools.wraps(plain)
+        def __setattr__(module: Any, name: str, value: Any) -> None:
+            if name == "requires_grad":
+                watch.module_flagged(module, value)
+            plain(module, name, value)
+
+        return [listen(watch, Module, "__init__", after=self._telling("module_made")),
+                listen(watch, Module, "train", before=lambda module, mode=True, *_: watch.told("mode_set", module, mode)),
+                listen(watch, Module, "load_state_dict", before=loading), listen(watch, Module, "to", before=converting),
+                listen(watch, Module, "zero_grad", before=zeroing), put(Module, "__setattr__", __setattr__)]
+
+    def _module_hooks(self, name: str) -> Undo:
+        watch, plain = self.watch, getattr(Module, name)
+
+        @functools.wraps(plain)
+        def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            watch.hook_registered(hook)
+
+            @functools.wraps(hook)
+            def heard(module: Any, first: Any, *more: Any) -> Any:
+                with quietly():
+                    before = tuple([None if g is None else array_of(g).copy() for g in first])
+                result = hook(module, first, *more)
+                with quietly():
+                    after = first if result is None else result if isinstance(result, tuple) else (result,)
+                    watch.hook_ran(None if modes.running is None else modes.running.at, hook, before, after)
+                return result
+
+            return plain(module, heard, *args, **kwargs)
+
+        return put(Module, name, register)
+
+    # Optimizers.
+
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        with quietly():
+            self.watch.before_step(optimizer)
+        if len(args) < 2 and not kwargs.get("closure"):  # torch passes the optimizer itself first
+            self.switch.pause(True)
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.switch.pause(False)
+        with quietly():
+            site = record.site()
+            for p in (p for group in optimizer.param_groups for p in group["params"]):
+                version, now = version_record(p), counted(p)
+                if version.value != now:
+                    version.value, version.site = now, site
+            self.watch.after_step(optimizer)
+
+    def _clear(self, parameters: Any) -> None:
+        """Gradients are about to be cleared."""
+        if not self.switch.is_on:  # the recorder sees it by itself
+            site = record.site()
+            for p in parameters:
+                if p.grad is not None:
+                    note_grad(p, "cleared", site)
+
+    def _optimizers_and_schedulers(self) -> list[Undo]:
+        watch = self.watch
+        plain = Optimizer.__init__
+
+        @functools.wraps(plain)
+        def __init__(optimizer: Any, params: Any, defaults: Any) -> None:
+            self._made_at[optimizer] = record.site()
+            if not isinstance(params, (Tensor, dict)):
+                params = list(params)
+            try:
+                plain(optimizer, params, defaults)
+            except ValueError as error:
+                with quietly():
+                    self._explain_construction(error, params)
+                raise
+            self._optimizers.add(optimizer)
+            watch.told("optimizer_constructed", optimizer)
+
+        def zeroing(optimizer: Any, *_: Any) -> None:
+            watch.told("zeroed", optimizer)
+            self._clear(p for group in optimizer.param_groups for p in group["params"])
+
+        schedulers = [kind for kind in vars(lr_scheduler).values() if inspect.isclass(kind) and "step" in vars(kind)
+                      and issubclass(kind, lr_scheduler.LRScheduler)]
+        return [put(Optimizer, "__init__", __init__), listen(watch, Optimizer, "zero_grad", before=zeroing),
+                listen(watch, Optimizer, "load_state_dict", after=self._telling("state_loaded")),
+                *[listen(watch, kind, "step", before=self._telling("scheduler_stepped")) for kind in schedulers],
+                *[listen(watch, kind, "__init__", after=self._telling("scheduler_made"))
+                  for kind in (lr_scheduler.LRScheduler, lr_scheduler.ReduceLROnPlateau, lr_scheduler.SequentialLR,
+                               lr_scheduler.ChainedScheduler)]]
+
+    def _explain_construction(self, error: ValueError, params: Any) -> None:
+        if "can't optimize a non-leaf" in str(error):
+            flat = [p for group in params for p in (tensors_in((group["params"],)) if isinstance(group, dict) else [group])]
+            errors.tell(self.watch, error, "optimize_non_leaf", next(p for p in flat if not p.is_leaf))
+        elif "empty parameter list" in str(error):
+            errors.tell(self.watch, error, "empty_parameter_list")
+
+    def _clipping(self, name: str) -> list[Undo]:
+        """Programs have often imported the name from one of two modules."""
+        watch, plain = self.watch, getattr(torch.nn.utils, name)
+
+        @functools.wraps(plain)
+        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            if not isinstance(parameters, (Tensor, list, tuple)):
+                parameters = list(parameters)  # a generator, which can be used only once
+            with quietly():
+                watch.clipping(parameters)
+            self.switch.pause(True)
+            try:
+                result = plain(parameters, *args, **kwargs)
+            finally:
+                self.switch.pause(False)
+            with quietly():
+                watch.clipped(name, parameters, args[0] if args else kwargs[CLIPPING[name]], result)
+            return result
+
+        return [put(module, name, clip) for module in (torch.nn.utils, sys.modules["torch.nn.utils.clip_grad"])]
+
+    def _scaler(self) -> list[Undo]:
+        watch = self.watch
+        scaler = torch.amp.GradScaler
+
+        def scaling(owner: Any, *_: Any) -> None:
+            watch.scaling(owner)
+            if owner.is_enabled():
+                watch.told("scaled", owner)
+
+        def unscaling(owner: Any, *args: Any) -> None:
+            watch.unscaling()
+            watch.told("unscaled", owner, args[0] if args else None)
+
+        return [listen(watch, scaler, "scale", before=scaling), listen(watch, scaler, "unscale_", before=unscaling),
+                listen(watch, scaler, "step", before=lambda *_: watch.unscaling()),
+                listen(watch, scaler, "update", before=self._telling("scaler_updated"))]
+
+    def _graded(self) -> Undo:
+        watch, plain = self.watch, torch.autograd.grad
+
+        @functools.wraps(plain)
+        def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            results = plain(outputs, *args, **kwargs)
+            with quietly():
+                if isinstance(results, tuple):
+                    create_graph = args[3] if len(args) > 3 else kwargs.get("create_graph", False)
+                    watch.told("graded", tuple(tensors_in((outputs,))), results, bool(create_graph))
+            return results
+
+        return put(torch.autograd, "grad", grad)
+
+    def _threads(self) -> Undo:
+        """A TorchFunctionMode is in force in one thread only."""
+        plain = threading.Thread.run
+
+        @functools.wraps(plain)
+        def run(thread: threading.Thread) -> None:
+            if type(thread).__module__.startswith("torch"):
+                plain(thread)
+                return
+            with self.switch.again():
+                plain(thread)
+
+        return put(threading.Thread, "run", run)
+
+
+def _parameters(watch: Any) -> list[Undo]:
+    """nn.Parameter(...) and its deepcopy."""
+    plain, plain_copy = Parameter.__new__, Parameter.__deepcopy__
+
+    def made(result: Any, data: Any, name: str) -> None:
+        facts = facts_of(result)
+        facts.version = version_record(data)
+        if data.requires_grad:
+            facts.causes = cut(data, "parameter-rewrapped", name)
+            return
+        lost = next((cause for cause in causes_of(data) if cause.behind), None)
+        if lost is None:
+            facts.causes = record.created()
+        else:
+            facts.causes = (Cause("parameter-rewrapped", record.site(), f"{name} of a value taken out by {lost.detail}",
+                                  record.alive_behind((lost,)), lost.site),)
+
+    @functools.wraps(plain)
+    def __new__(cls: Any, data: Any = None, requires_grad: bool = True, **more: Any) -> Any:
+        result = plain(cls, data, requires_grad, **more)
+        if isinstance(data, Tensor):
+            with quietly():
+                watch.guarded_call("Parameter", made, result, data, cls.__name__)
+        return result
+
+    @functools.wraps(plain_copy)
+    def __deepcopy__(parameter: Any, memo: Any) -> Any:
+        is_known = id(parameter) in memo
+        result = plain_copy(parameter, memo)
+        if not is_known:
+            facts_of(result).causes = (Cause("parameter-rewrapped", record.program_site(), "a deepcopy", (parameter,)),)
+        return result
+
+    return [put(Parameter, "__new__", staticmethod(__new__)), put(Parameter, "__deepcopy__", __deepcopy__)]
+
+
+def _functions(watch: Any) -> Undo:
+    """Function.apply."""
+    plain = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+
+    def applied(function: Any, args: Any, out: Any) -> None:
+        site = record.site()
+        ins = tensors_in(args)
+        for o in tensors_in((out,)):
+            fn = grad_fn_of(o)
+            if fn is not None and KEY not in fn.metadata:
+                node = node_for(fn, site)
+                cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
+                node.cuts = cuts if any(cuts) else None
+                node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
+                watch.applied_function(node, args)
+            elif fn is None and not o.requires_grad:
+                sources = tuple([source for i in ins if (source := source_of(i)) is not None])
+                if sources and torch.is_grad_enabled():
+                    facts_of(o).causes = (Cause("non-differentiable-op", site, f"{function.__name__} marks it so", sources),)
+                elif sources:
+                    facts_of(o).causes = (Cause("grad-mode-off", site, modes.off_name, sources, origin=modes.off_site),)
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        outer = modes.off_name, modes.off_site
+        if torch.is_grad_enabled():
+            modes.off_name, modes.off_site = f"{cls.__name__}.forward", record.site()
+        try:
+            out = plain(cls, *args, **kwargs)
+        finally:
+            modes.off_name, modes.off_site = outer
+        if not is_internal_function(cls):
+            with quietly():
+                watch.guarded_call("apply", applied, cls, args, out)
+        return out
+
+    return put(torch.autograd.Function, "apply", classmethod(apply))
+
+
+def is_internal_function(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] == "torch"
+
+
+def _grad_modes(watch: Any) -> list[Undo]:
+    """Where a decorator such as @torch.no_grad() stands; and inference mode."""
+    base: Any = _contextlib._DecoratorContextManager
+    plain_call, plain_enter = base.__call__, torch.inference_mode.__enter__
+
+    @functools.wraps(plain_call)
+    def __call__(mode: Any, function: Any) -> Any:
+        site, clone = record.site(), mode.clone
+
+        def cloned() -> Any:
+            made = clone()
+            made._whygrad_site = site
+            return made
+
+        mode.clone = cloned
+        return plain_call(mode, function)
+
+    @functools.wraps(plain_enter)
+    def __enter__(mode: Any) -> Any:
+        if mode.mode:
+            modes.off_name, modes.off_site = "inference_mode", vars(mode).get("_whygrad_site") or record.site()
+        return plain_enter(mode)
+
+    return [put(base, "__call__", __call__), put(torch.inference_mode, "__enter__", __enter__)]
+
+
+def _from_numpy(watch: Any) -> Undo:
+    plain = torch.from_numpy
+
+    @functools.wraps(plain)
+    def from_numpy(array: Any) -> Any:
+        result = plain(array)
+        facts_of(result).causes = record.created()
+        return result
+
+    return put(torch, "from_numpy", from_numpy)

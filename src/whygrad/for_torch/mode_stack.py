@@ -1,0 +1,59 @@
+"""Turning the recorder on and off in the middle of a program, below the modes that the program itself has entered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+def _is_on_stack(mode: TorchFunctionMode) -> bool:
+    return any(torch._C._get_function_stack_at(i) is mode for i in range(torch._C._len_torch_function_stack()))
+
+
+def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:
+    """The program leaves its own modes in reverse order: so this one is always at the bottom of the stack."""
+    others: list[Any] = []
+    while torch._C._len_torch_function_stack():
+        others.append(torch._C._pop_torch_function_stack())
+    for other in ([mode] if is_wanted else []) + [other for other in reversed(others) if other is not mode]:
+        torch._C._push_on_torch_function_stack(other)
+
+
+class ModeSwitch:
+    def __init__(self, mode: Any) -> None:
+        self.mode = mode
+        # Whether calls are recorded, and whether that is interrupted at present.
+        self.is_on = False
+        self._is_paused = False
+
+    def turn(self, on: bool) -> None:
+        self.is_on = on
+        self._settle()
+
+    def pause(self, on: bool) -> None:
+        """Record nothing for a while: inside of an optimizer's step there is nothing to learn."""
+        self._is_paused = on
+        self._settle()
+
+    def _settle(self) -> None:
+        is_wanted = self.is_on and not self._is_paused
+        self.mode.is_on = is_wanted
+        if is_wanted != _is_on_stack(self.mode) and not self.mode.is_handling():
+            _rebuild(self.mode, is_wanted)
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Record inside of a function that torch runs without modes, or in another thread."""
+        if not self.is_on or _is_on_stack(self.mode):
+            yield
+            return
+        torch._C._push_on_torch_function_stack(self.mode)
+        try:
+            yield
+        finally:
+            if _is_on_stack(self.mode):
+                torch._C._pop_torch_function_stack()

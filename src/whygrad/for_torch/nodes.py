@@ -1,0 +1,211 @@
+"""Nodes of torch's graph, as `why` reads them.
+
+A `Node` lies in `grad_fn.metadata`: it lives as long as torch's own node, and holds no reference to it. Only while a backward
+passes by has it `fn`, and can tell what torch's node has saved.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.tensor_facts import Version, causes_of, quietly
+from whygrad.ops import TABLE
+from whygrad.ops.table import NoGrad
+from whygrad.why.record import Causes, Site
+
+next_sequence_number = itertools.count().__next__
+
+KEY = "whygrad"
+
+# torch's names of ops that whygrad's table has under another name.
+NAMES = {"mm": "matmul", "bmm": "matmul", "native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm",
+         "native_group_norm": "group_norm", "cudnn_batch_norm": "batch_norm", "miopen_batch_norm": "batch_norm",
+         "mkldnn_convolution": "convolution", "cudnn_convolution": "convolution", "linalg_vector_norm": "norm",
+         "log_sigmoid": "logsigmoid", "to_copy": "to", "unsafe_view": "view", "nll_loss2d": "nll_loss",
+         "max_pool2d_with_indices": "max_pool2d", "native_dropout": "dropout", "sgn": "sign", "reshape_alias": "view"}
+# Views that are no rows of their own.
+VIEWS = {"view", "reshape", "alias", "expand", "as_strided", "unbind", "split", "chunk", "squeeze", "unsqueeze", "transpose"}
+# Options that a rule asks for, by the names of the table, and torch's name of each.
+OPTIONS = {"softmax": {"axis": "dim"}, "log_softmax": {"axis": "dim"}, "nll_loss": {"ignore_index": "ignore_index"},
+           "embedding": {"padding_idx": "padding_idx"}}
+
+
+class NodeKind:
+    """What all nodes of one class have in common: the op's name, its row if the table has one, and the arguments' names."""
+
+    def __init__(self, name: str, is_function: bool, edges: int) -> None:
+        self.name = name.partition("Backward")[0] if is_function else plain_name(name)
+        self.row = None if is_function else TABLE.get(self.name)
+        inputs = [] if self.row is None else [i for i in self.row.inputs if not isinstance(self.row.rules.get(i), NoGrad)]
+        self.arguments = tuple([*inputs, *[f"argument {i}" for i in range(len(inputs), edges)]][:edges])
+        self.is_view = self.name in VIEWS or (self.row is not None and self.row.view)
+        self.options = OPTIONS.get(self.name, {})
+
+    def saved_name(self, name: str) -> str:
+        """The table's name of a value that torch saves."""
+        if name == "result":
+            return "out"
+        if self.row is None or name in self.row.inputs:
+            return name
+        position = {"self": 0, "input": 0, "mat1": 0, "other": 1, "mat2": 1, "target": 1, "weight": 1, "exponent": 1}.get(name)
+        if position is None or position >= len(self.row.inputs):
+            return name
+        return self.row.inputs[position]
+
+
+def plain_name(name: str) -> str:
+    """`LogSoftmaxBackward0` -> log_softmax."""
+    base = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
+    base = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
+    return NAMES.get(base, base)
+
+
+class Node:
+    """See why/engine.py. Its classes have the names of torch's nodes."""
+
+    __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "lasti", "nonfinite", "operands", "options",
+                 "recorded", "seq", "shapes", "site_code", "takes_number")
+
+    kind: ClassVar[NodeKind]
+    visible = True
+
+    def __init__(self, site: Site | tuple[None, int]) -> None:
+        self.site_code: Any = site[0]
+        self.lasti = site[1]
+        self.seq = next_sequence_number()
+        self.edges: tuple[Any, ...] = ()
+        self.cuts: tuple[Causes, ...] | None = None
+        # The shapes of two arguments that were broadcast.
+        self.shapes: Any = None
+        # torch's node, while a backward passes by; the backward that freed its saved values.
+        self.fn: Any = None
+        self.freed: Any = None
+        # The custom Function, and whether its application was recorded.
+        self.function: Any = None
+        self.recorded = True
+        self.options: dict[str, Any] = {}
+        # (version record, its value, address of the memory) of each argument and of the result when the op ran.
+        self.operands: tuple[tuple[Version, int, int], ...] = ()
+        # True if one of two arguments was a plain number.
+        self.takes_number = False
+        # "nan" or "inf" if the result was not finite.
+        self.nonfinite = ""
+
+    @property
+    def site(self) -> Any:
+        return self.site_code, self.lasti
+
+    def saved(self) -> dict[str, Any]:
+        """The tensors that torch's node has saved, by the table's names."""
+        found: dict[str, Any] = {}
+        for name in saved_names(type(self.fn)) if self.fn is not None else ():
+            try:
+                value = getattr(self.fn, f"_saved_{name}")
+            except RuntimeError:  # freed, or written since
+                continue
+            if isinstance(value, Tensor):
+                found[self.kind.saved_name(name)] = value
+        return found
+
+    def saved_arrays(self) -> dict[str, Any]:
+        return {name: array_of(value) for name, value in self.saved().items()}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} as it was recorded>"
+
+
+_saved_names: dict[type, list[str]] = {}
+
+
+def saved_names(kind: type) -> list[str]:
+    found = _saved_names.get(kind)
+    if found is None:
+        found = _saved_names[kind] = [name.removeprefix("_saved_") for name in dir(kind) if name.startswith("_saved_")]
+    return found
+
+
+_classes: dict[Any, type[Node]] = {}
+
+
+def _class_of(fn: Any) -> type[Node]:
+    count = len(fn.next_functions)
+    found = _classes.get((type(fn), count))
+    if found is None:
+        name = fn.name().rpartition("::")[2]
+        kind = NodeKind(name, hasattr(type(fn), "_forward_cls"), count)
+        found = _classes[type(fn), count] = type(name, (Node,), {"__slots__": (), "kind": kind})
+    return found
+
+
+def node_for(fn: Any, site: Site | tuple[None, int]) -> Node:
+    """The node of a `grad_fn`. If it has none yet, it and all behind it get one, with this site."""
+    metadata = fn.metadata
+    known: Node | None = metadata.get(KEY)
+    if known is not None:
+        return known
+    first = _make(fn, metadata, site)
+    pending = [(first, fn)]
+    while pending:
+        node, fn = pending.pop()
+        edges: list[Any] = []
+        for behind, _ in fn.next_functions:
+            leaf = None if behind is None else getattr(behind, "variable", None)
+            if behind is None or leaf is not None:
+                edges.append(leaf)
+                continue
+            metadata = behind.metadata
+            known = metadata.get(KEY)
+            if known is None:
+                known = _make(behind, metadata, site)
+                pending.append((known, behind))
+            edges.append(known)
+        node.edges = tuple(edges)
+    return first
+
+
+def _make(fn: Any, metadata: dict[str, Any], site: Site | tuple[None, int]) -> Node:
+    node = _class_of(fn)(site)
+    for name, theirs in node.kind.options.items():
+        value = _signed(getattr(fn, f"_saved_{theirs}", None))
+        node.options[name] = (value,) if name == "axis" else value
+    node.function = getattr(type(fn), "_forward_cls", None)
+    metadata[KEY] = node
+    return node
+
+
+def _signed(x: Any) -> Any:
+    """torch shows a negative option as an unsigned number."""
+    return x - 2**64 if isinstance(x, int) and x >= 2**63 else x
+
+
+NOWHERE = (None, 0)
+
+
+def grad_fn_of(t: Tensor) -> Any:
+    """`t.grad_fn`, or None where torch raises: of a view made under no_grad whose base was written since."""
+    with quietly():
+        try:
+            return t.grad_fn
+        except RuntimeError:
+            return None
+
+
+def node_of(t: Tensor) -> Node | None:
+    fn = grad_fn_of(t)
+    return None if fn is None else node_for(fn, NOWHERE)
+
+
+def source_of(t: Tensor) -> Any:
+    """Where the gradient of `t` goes: its node, itself if it is a leaf that requires grad, or None."""
+    fn = grad_fn_of(t)
+    if fn is not None:
+        return node_for(fn, NOWHERE)
+    with quietly():
+        # A view made under no_grad says that it requires grad, and has no way back to its base.
+        is_leaf = t.requires_grad and not (t._is_view() and any(cause.kind == "grad-mode-off" for cause in causes_of(t)))
+    return t if is_leaf else None

@@ -1,0 +1,418 @@
+"""The recorder: a TorchFunctionMode that hears of every call of torch's functions, and notes what explanations ask for."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode, resolve_name
+
+from whygrad.base.frames import is_internal
+from whygrad.for_torch import errors
+from whygrad.for_torch.modes import modes
+from whygrad.for_torch.nodes import KEY, Node, grad_fn_of, node_for, source_of
+from whygrad.for_torch.tensor_facts import (
+    DataVersion,
+    causes_of,
+    counted,
+    facts_of,
+    known_facts,
+    own_notes_of,
+    quietly,
+    version_of,
+    version_record,
+)
+from whygrad.why import record
+from whygrad.why.audit.observation import Call
+from whygrad.why.record import Cause, Causes, Site
+from whygrad.why.run_facts import ValueCopy, behind
+
+# Why the result of a function has no derivative.
+REASONS = {"argmax": "indices are integers", "argmin": "indices are integers", "argsort": "indices are integers",
+           "long": "integers do not change by small steps", "int": "integers do not change by small steps",
+           "bool": "booleans do not change by small steps", "bernoulli": "a random draw has no derivative",
+           "multinomial": "random indices are integers", "sign": "a step function",
+           **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne", "__gt__", "__lt__", "__ge__", "__le__", "__eq__", "__ne__",
+                            "isnan", "isfinite"), "a comparison gives booleans")}
+# Functions that copy a tensor's value out, and how it is told.
+COPYING = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float()", "__int__": "int()",
+           "__array__": "a NumPy array"}
+# Functions that compute no tensor.
+SILENT = frozenset({"size", "dim", "stride", "numel", "is_floating_point", "__len__", "__format__", "__repr__", "__hash__",
+                    "ndimension", "element_size", "data_ptr", "is_contiguous", "storage", "untyped_storage", "__bool__",
+                    "retain_grad", "is_complex", "storage_offset", "get_device", "nelement", "type", "is_pinned", "is_shared"})
+VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+WRITING = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__",
+                     "__iand__", "__ior__", "__ixor__"})
+# Losses whose arguments torch broadcasts with a warning.
+BROADCASTING = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+# The loss functions of torch.nn.functional: those that have an option `reduction`.
+LOSSES = frozenset(f"torch.nn.functional.{name}" for name, function in vars(torch.nn.functional).items()
+                   if inspect.isfunction(function) and "reduction" in inspect.signature(function).parameters)
+# Results that are tested for nan and infinity while they are computed.
+MAX_TESTED = 4_000_000
+
+Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Recorder(TorchFunctionMode):
+    """Records the facts of every call; while `records` is False, only what the watch wants to hear of between observed rounds."""
+
+    def __init__(self, watch: Any) -> None:
+        super().__init__()
+        self.watch = watch
+        self.records = True
+        # False while a call passes by as if there were no mode.
+        self.is_on = True
+        self._names: dict[Any, str] = {}
+        self._events: dict[Any, str] = {}
+        self._handling = threading.local()
+        properties: dict[str, Any] = dict(vars(torch._C.TensorBase))
+        special: dict[Any, Handler] = {
+            properties["grad"].__set__: self._set_grad, properties["grad"].__delete__: self._set_grad,
+            properties["requires_grad"].__set__: self._switch, Tensor.requires_grad_: self._switch,
+            properties["data"].__get__: self._data, properties["data"].__set__: self._set_data,
+            Tensor.detach: self._detach, Tensor.detach_: self._detach_in_place, Tensor.register_hook: self._register_hook,
+            torch._C._set_grad_enabled: self._set_mode, torch.tensor: self._tensor, torch.as_tensor: self._tensor,
+            Tensor.backward: self._call, torch.autograd.grad: self._call, torch.autograd.backward: self._call,
+        }
+        for name in ("grad", "requires_grad", "grad_fn"):
+            special[getattr(Tensor, name).__get__] = self._reader(name)
+        for name, how in COPYING.items():
+            special[getattr(Tensor, name)] = self._copier(how)
+        # What to do for each function: a handler, or None for those that are of no interest.
+        self._handlers: dict[Any, Handler | None] = dict(special)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.is_on:
+            return func(*args, **kwargs)
+        try:
+            handler = self._handlers[func]
+        except KeyError:
+            handler = self._handlers[func] = self._handler_for(func)
+        if handler is None or is_transforming():
+            return func(*args, **kwargs)
+        outer, self._handling.now = self.is_handling(), True
+        try:
+            return handler(func, args, kwargs)
+        finally:
+            self._handling.now = outer
+
+    def is_handling(self) -> bool:
+        """True inside of a call, where torch has taken this mode off its stack."""
+        return getattr(self._handling, "now", False)
+
+    def _handler_for(self, func: Any) -> Handler | None:
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__", "__delete__"):
+            of = getattr(getattr(func, "__self__", None), "__name__", "")
+            return self._op if name == "__get__" and of in VIEW_PROPERTIES else None
+        if name in SILENT or "record_function" in name.lower():
+            return None
+        return self._write if (name.endswith("_") and not name.endswith("__")) or name in WRITING else self._op
+
+    # Ordinary functions.
+
+    def _op(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        self._guarded(self._note, func, args, kwargs, out, False)
+        return out
+
+    def _write(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        self._guarded(self._note, func, args, kwargs, out, True)
+        return out
+
+    def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            with quietly():
+                errors.explain_call(self.watch, error, args)
+            raise
+
+    def _guarded(self, note: Callable[..., None], *about: Any) -> None:
+        """The program must not notice that it is recorded."""
+        try:
+            note(*about)
+        except Exception as error:
+            self.watch.failed_in(note.__name__.strip("_"), error)
+
+    def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool) -> None:
+        if not self.records:
+            self._heard(func, args, kwargs, out)
+            return
+        outs = tensors_in((out,))
+        if outs or writes:
+            ins = [*tensors_in(args), *tensors_in(kwargs.values())]
+            site = record.site()
+            if writes or any(o is i for o in outs for i in ins[:2]):
+                self._written(tensors_in((kwargs["out"],)) if "out" in kwargs else ins[:1], site)
+                outs = outs or ins[:1]
+            for o in outs:
+                self._note_result(func, o, ins, site, writes)
+        self._heard(func, args, kwargs, out)
+
+    def _name_of(self, func: Any) -> str:
+        """The name as torch knows it: "torch.relu", "Tensor.add_", "torch.nn.functional.relu"."""
+        name = self._names.get(func)
+        if name is None:
+            found = resolve_name(func) or getattr(func, "__name__", "")
+            name = self._names[func] = found.removeprefix("torch.").replace("Tensor.", "Tensor.", 1) if (
+                found.startswith("torch.Tensor.")) else found
+        return name
+
+    def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool) -> None:
+        fn = grad_fn_of(o)
+        if fn is not None:
+            if KEY not in fn.metadata:
+                self._record(func, fn, o, ins, site)
+        elif not o.requires_grad or (o._is_view() and not torch.is_grad_enabled()):
+            if writes or not any(o is i for i in ins):
+                facts_of(o).causes = self._causes(func, ins, site)
+        elif known_facts(o) is None:  # a new leaf that requires grad
+            facts_of(o).causes = record.created()
+
+    def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site) -> None:
+        node = node_for(fn, site)
+        name = getattr(func, "__name__", "")
+        cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
+        node.cuts = cuts if any(cuts) else None
+        node.takes_number = len(ins) == 1 and len(node.edges) <= 2
+        if modes.running is None:
+            node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
+            self._share_operands(node)
+        if len(ins) >= 2 and ins[0].shape != ins[1].shape:
+            shapes = tuple(ins[0].shape), tuple(ins[1].shape)
+            if len(ins) == 2:
+                node.shapes = shapes
+            if name in BROADCASTING:
+                self.watch.loss_broadcast(*shapes)
+                for edge in node.edges:
+                    if isinstance(edge, Node) and edge.site == site and edge.shapes is None:
+                        edge.shapes = shapes
+        if o.is_floating_point() and o.numel() <= MAX_TESTED and o.device.type == "cpu" and not bool(torch.isfinite(o).all()):
+            node.nonfinite = "nan" if bool(torch.isnan(o).any()) else "inf"
+
+    def _share_operands(self, node: Node) -> None:
+        """Nodes made inside of the same call (the transposed weight of a linear layer) may have saved its arguments as well."""
+        pending = list(node.edges)
+        while pending:
+            inner = pending.pop()
+            if isinstance(inner, Node) and inner.site == node.site and not inner.operands:
+                inner.operands = node.operands
+                pending += inner.edges
+
+    def _causes(self, func: Any, ins: list[Tensor], site: Site) -> Causes:
+        """Why the result of a call has no history."""
+        nodes: tuple[Any, ...] = ()
+        causes: Causes = ()
+        for x in ins:
+            source = source_of(x)
+            if source is not None:
+                nodes += (source,)
+            else:
+                causes = record.merge(causes, causes_of(x))
+        if not nodes:
+            return causes or record.created()
+        nodes += record.alive_behind(causes)
+        if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
+            if modes.running is not None:
+                return (Cause("no-create-graph", modes.running.site),)
+            name = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
+            return (Cause("grad-mode-off", site, name, () if name.endswith(".forward") else nodes, origin=modes.off_site),)
+        name = getattr(func, "__name__", "")
+        return (Cause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"), nodes),)
+
+    def _written(self, targets: list[Tensor], site: Site) -> None:
+        for t in targets:
+            version, now = version_record(t), counted(t)
+            if isinstance(version, DataVersion):
+                self.watch.data_written(version.of)
+            if version.value != now or version.site is None:
+                version.value, version.site = now, site
+
+    # Functions with a meaning of their own.
+
+    def _reader(self, what: str) -> Handler:
+        def read(func: Any, args: Any, kwargs: Any) -> Any:
+            value = func(*args, **kwargs)
+            frame = sys._getframe(2)
+            if not is_internal(frame):
+                self.watch.read(args[0], what, value, frame)
+            return value
+
+        return read
+
+    def _copier(self, how: str) -> Handler:
+        def copy(func: Any, args: Any, kwargs: Any) -> Any:
+            value = self._call(func, args, kwargs)
+            self._guarded(self._copied, args[0], how)
+            return value
+
+        return copy
+
+    def _copied(self, t: Tensor, how: str) -> None:
+        source = source_of(t)
+        site = record.site()
+        if (source is not None or causes_of(t)) and self.watch.wants_copies_of(site):
+            self.watch.copied(ValueCopy(site, how, behind(t, () if source is None else (source,))))
+
+    def _set_grad(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        what = "assigned" if len(args) > 1 and args[1] is not None else "cleared"
+        note_grad(args[0], what, record.site())
+        return out
+
+    def _switch(self, func: Any, args: Any, kwargs: Any) -> Any:
+        t = args[0]
+        before = t.requires_grad
+        out = self._call(func, args, kwargs)
+        if t.requires_grad != before:
+            site = record.site()
+            own_notes_of(t).switched_at = t.requires_grad, site
+            if before:
+                facts_of(t).causes = (Cause("frozen", site),)
+        return out
+
+    def _data(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = func(*args, **kwargs)
+        facts = facts_of(out)
+        facts.causes = cut(args[0], "detach", ".data")
+        facts.version = DataVersion(version_of(args[0]))
+        facts.version.value = counted(out)
+        return out
+
+    def _set_data(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        self.watch.data_written(version_of(args[0]))
+        self.watch.data_replaced(args[0], args[1])
+        return out
+
+    def _detach(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        facts = facts_of(out)
+        facts.causes = cut(args[0], "detach", ".detach()")
+        facts.version = version_record(args[0])
+        self._heard(func, args, kwargs, out)
+        return out
+
+    def _detach_in_place(self, func: Any, args: Any, kwargs: Any) -> Any:
+        causes = cut(args[0], "detach", "detach_()")
+        out = self._call(func, args, kwargs)
+        facts_of(args[0]).causes = causes
+        return out
+
+    def _tensor(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        given = args[0] if args else kwargs.get("data")
+        if out is not given:
+            lost = [cause for x in tensors_in((given,)) for cause in cut(x, "value-copied-out", "torch.tensor(...)")]
+            facts_of(out).causes = tuple(lost[:record.MAX_CAUSES]) or record.created()
+        self._heard(func, args, kwargs, out)
+        return out
+
+    def _heard(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Tell the audit: of losses, dropout and argmax always, of other calls in observed rounds."""
+        event = self._events.get(func)
+        if event is None:
+            event = self._events[func] = event_of(self._name_of(func))
+        audit = self.watch.audit
+        if event or audit.is_observing:
+            call = Call(self._name_of(func), args, kwargs, out, record.site())
+            if event:
+                audit.tell(event, call)
+            if audit.is_observing:
+                audit.tell("called", call)
+
+    def _register_hook(self, func: Any, args: Any, kwargs: Any) -> Any:
+        t, hook = args[0], args[1] if len(args) > 1 else kwargs["hook"]
+        self.watch.hook_registered(hook)
+        return self._call(func, (t, WatchedHook(self.watch, hook, source_of(t))), {})
+
+    def _set_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if not args[0] and torch.is_grad_enabled():
+            modes.off_name, modes.off_site = _who_switches()
+        return func(*args, **kwargs)
+
+
+class WatchedHook:
+    """A hook of the program; the watch hears what it did to the gradient."""
+
+    def __init__(self, watch: Any, hook: Any, target: Any) -> None:
+        self.watch, self.hook, self.target = watch, hook, target
+
+    def __call__(self, g: Tensor) -> Any:
+        from whygrad.for_torch.arrays import array_of
+
+        with quietly():
+            before = array_of(g).copy()
+            if modes.running is not None and not modes.running.create_graph:
+                facts_of(g).causes = modes.running.causes
+        result = self.hook(g)
+        with quietly():
+            self.watch.hook_ran(self.target, self.hook, before, g if result is None else result)
+        return result
+
+
+def event_of(name: str) -> str:
+    """The event of the audit that a call of this function is, or ""."""
+    last = name.rpartition(".")[2]
+    if name in LOSSES:
+        return "loss_called"
+    return "dropout_called" if "dropout" in last else "argmax_called" if last == "argmax" else ""
+
+
+def tensors_in(values: Any) -> list[Tensor]:
+    """The tensors among these values, and in lists and tuples among them."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif type(value) in (list, tuple) or isinstance(value, tuple):
+            found += [x for x in value if isinstance(x, Tensor)]
+    return found
+
+
+def note_grad(t: Tensor, what: str, site: Site) -> None:
+    """Remember the latest hand on `.grad`."""
+    from whygrad.for_torch.backward import count_backwards
+
+    own_notes_of(t).grad_log = [(what, site, count_backwards())]
+
+
+def cut(t: Tensor, kind: str, detail: str) -> Causes:
+    """Why what was taken from `t` has no history."""
+    source = source_of(t)
+    return causes_of(t) if source is None else (Cause(kind, record.site(), detail, (source,)),)
+
+
+def address_of(t: Tensor) -> int:
+    try:
+        return t.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
+        return 0
+
+
+def is_transforming() -> bool:
+    """Inside of torch.func's transforms tensors are wrappers, of which nothing is noted; nor of those of a compiler."""
+    return torch._C._functorch.peek_interpreter_stack() is not None or torch.compiler.is_compiling()
+
+
+def _who_switches() -> tuple[str, Site]:
+    """The mode that is being entered, and where it stands in the program."""
+    frame: Any = sys._getframe(2)
+    name, where = "set_grad_enabled", None
+    while frame is not None and is_internal(frame):
+        mode = frame.f_locals.get("self")
+        kind = type(mode).__name__
+        if kind in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
+            name, where = kind, vars(mode).get("_whygrad_site") or where
+        frame = frame.f_back
+    return name, where or record.site()

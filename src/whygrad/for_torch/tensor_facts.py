@@ -1,0 +1,127 @@
+"""What is known of torch's tensors, in a side table by id: in `t.__dict__`, torch.save and deepcopy would carry it along."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whygrad.why.record import Causes, Site
+
+
+class TensorNotes:
+    """See why/engine.py, Notes."""
+
+    __slots__ = ("grad_log", "reached_by", "switched_at", "watched", "watched_version")
+
+    def __init__(self) -> None:
+        self.reached_by: Any = None
+        self.grad_log: list[tuple[str, Site, int]] = []
+        self.switched_at: tuple[bool, Site] | None = None
+        self.watched: Any = None
+        self.watched_version = 0
+
+
+NO_NOTES = TensorNotes()
+
+
+class Version:
+    """torch's version counter as it was last seen, and where it was raised. Tensors that share the counter share this."""
+
+    __slots__ = ("__weakref__", "site", "value")
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.site: Site | None = None
+
+
+class DataVersion(Version):
+    """The version of what `.data` gives: it has its own counter, and a write through it changes another tensor's values."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Version) -> None:
+        super().__init__(0)
+        self.of = of
+
+
+class TensorFacts:
+    __slots__ = ("causes", "notes", "reference", "version")
+
+    def __init__(self, reference: weakref.ref[Tensor]) -> None:
+        self.reference = reference
+        self.causes: Causes = ()
+        self.version: Version | None = None
+        self.notes: TensorNotes | None = None
+
+
+_facts: dict[int, TensorFacts] = {}
+
+
+def facts_of(t: Tensor) -> TensorFacts:
+    """The facts of a tensor, to be written."""
+    key = id(t)
+    found = _facts.get(key)
+    if found is None:
+        def forget(_: Any, key: int = key) -> None:
+            _facts.pop(key, None)
+
+        found = _facts[key] = TensorFacts(weakref.ref(t, forget))
+    return found
+
+
+def known_facts(t: Tensor) -> TensorFacts | None:
+    return _facts.get(id(t))
+
+
+def causes_of(t: Tensor) -> Causes:
+    found = _facts.get(id(t))
+    return () if found is None else found.causes
+
+
+def notes_of(t: Tensor) -> TensorNotes:
+    found = _facts.get(id(t))
+    return NO_NOTES if found is None or found.notes is None else found.notes
+
+
+def own_notes_of(t: Tensor) -> TensorNotes:
+    facts = facts_of(t)
+    if facts.notes is None:
+        facts.notes = TensorNotes()
+    return facts.notes
+
+
+def version_record(t: Tensor) -> Version:
+    """The record of the counter that `t` shares with its views; `value` is what was last seen."""
+    facts = facts_of(t)
+    if facts.version is None:
+        base = t._base
+        facts.version = Version(counted(t)) if base is None else version_record(base)
+    return facts.version
+
+
+def version_of(t: Tensor) -> Version:
+    """The record, brought up to date."""
+    version = version_record(t)
+    version.value = counted(t)
+    return version
+
+
+def counted(t: Tensor) -> int:
+    return 0 if t.is_inference() else t._version
+
+
+def forget_all() -> None:
+    _facts.clear()
+
+
+def count() -> int:
+    """How many tensors are known."""
+    return len(_facts)
+
+
+def quietly() -> Any:
+    """A context in which torch's functions tell nobody of themselves."""
+    return torch._C.DisableTorchFunction()

@@ -1,0 +1,1 @@
+"""whygrad's own engine, as `why` reads it (see why/engine.py)."""

@@ -1,0 +1,354 @@
+"""The protocol by which `why` reads an engine. whygrad's own engine implements it in for_whygrad/, real PyTorch in for_torch/.
+
+Rules, texts, edits and reports know nothing else of an engine. A fact that an engine cannot give is None or empty, and a
+rule that needs it stays silent.
+
+A *node* is an object of the engine with these attributes:
+
+    edges      for each argument another node, a leaf tensor, or None
+    cuts       for each argument the causes of its having no history; None if all have one
+    site       where the program made it; `site_code` and `lasti` are its two parts
+    seq        its sequence number
+    shapes     the arguments' shapes if they were broadcast, else None
+    visible    False for nodes that only route a gradient
+    freed      the backward that freed what it saved, or None
+
+A *backward* is one pass: `number`, `site`, `root()`, `create_graph`, `keep`,
+`only_captures` (of autograd.grad), `depth`. The events that an engine tells a watch are the methods of
+`event_log.EventLog` and `watch.Watch`; those of the audit are listed in audit/README.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias, TypeGuard, cast
+
+import numpy as np
+
+from whygrad.why.record import Causes, Site
+
+# Objects of the engine. Only the engine looks into them.
+Tensor: TypeAlias = Any
+Node: TypeAlias = Any
+Parameter: TypeAlias = Any
+Module: TypeAlias = Any
+
+Undo = Callable[[], None]
+
+
+class Notes(Protocol):
+    """What is known of a tensor that only a few have."""
+
+    # The last backward that delivered a gradient here, and the latest hand on `.grad`: [("cleared" or "assigned", site, number
+    # of backward passes by then)].
+    reached_by: Any
+    grad_log: list[tuple[str, Site, int]]
+    # What `requires_grad` was last switched to, and where.
+    switched_at: tuple[bool, Site] | None
+    # What the watch knows of a leaf's gradient (run_facts.GradLedger), and the version at its first gradient.
+    watched: Any
+    watched_version: int
+
+
+class VersionRecord(Protocol):
+    """How often the memory of a tensor was written, and where last."""
+
+    value: int
+    site: Site | None
+
+
+class Observing(Protocol):
+    """Listens to calls of functions and modules, while it is on."""
+
+    is_on: bool
+
+    def switch(self, on: bool) -> None: ...
+
+
+class Engine(Protocol):
+    # "whygrad" or "torch".
+    name: str
+    # Classes of the engine.
+    tensor_class: type
+    node_class: type
+    parameter_class: type
+    module_class: type
+    function_class: type
+
+    # Of a tensor.
+
+    def source_of(self, t: Tensor) -> Any: ...
+    def node_of(self, t: Tensor) -> Any: ...
+    def grad_of(self, t: Tensor) -> Any: ...
+    def causes_of(self, t: Tensor) -> Causes: ...
+    def notes_of(self, t: Tensor) -> Notes: ...
+    def own_notes_of(self, t: Tensor) -> Notes: ...
+    def version_of(self, t: Tensor) -> VersionRecord: ...
+    def array_of(self, x: Any) -> np.ndarray: ...
+    def is_sparse(self, x: Any) -> bool: ...
+    def shape_of(self, t: Tensor) -> tuple[int, ...]: ...
+    def kind_of(self, t: Tensor) -> str: ...
+    def address_of(self, t: Tensor) -> int: ...
+    def base_of(self, t: Tensor) -> Any: ...
+
+    # Of a node.
+
+    def end_of(self, edge: Any) -> Any: ...
+    def name_of(self, node: Node) -> str: ...
+    def row_of(self, node: Node) -> Any: ...
+    def argument_names(self, node: Node) -> tuple[str, ...]: ...
+    def is_view(self, node: Node) -> bool: ...
+    def has_derivative(self, node: Node, position: int) -> bool: ...
+    def argument_kinds(self, node: Node) -> str: ...
+    def function_of(self, node: Node) -> Any: ...
+    def options_of(self, node: Node) -> dict[str, Any]: ...
+    def saved_of(self, node: Node) -> dict[str, Any]: ...
+    def versions_saved_by(self, node: Node) -> Iterable[Any]: ...
+    def output_of(self, node: Node) -> Any: ...
+    def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
+    def run_in_double(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
+
+    # Of the program.
+
+    def optimizers(self) -> list[Any]: ...
+    def made_at(self, optimizer: Any) -> Site | None: ...
+    def last_backward(self) -> Any: ...
+    def running_backward(self) -> Any: ...
+    def count_backwards(self) -> int: ...
+    def next_sequence_number(self) -> int: ...
+    def is_grad_enabled(self) -> bool: ...
+    def is_inference_mode_enabled(self) -> bool: ...
+
+    # To act.
+
+    def wrap(self, array: np.ndarray) -> Tensor: ...
+    def without_grad(self) -> AbstractContextManager[Any]: ...
+    def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None: ...
+
+    # To listen. `instrument` lets a watch listen until what it returns is called. `listen` says whether it wants to hear of
+    # losses, reads and copied values, and whether the facts of every call are to be recorded. `hooks` has the functions
+    # register_module_forward_hook, register_optimizer_step_post_hook ... of torch.nn and torch.optim.
+
+    hooks: Any
+
+    def instrument(self, watch: Any) -> list[Undo]: ...
+    def listen(self, calls: bool, records: bool) -> None: ...
+    def observing(self, on_call: Callable[[Any], None], on_module: Callable[[Any], None]) -> Observing: ...
+
+
+class _NotChosen:
+    """Stands in for the engine until the first question: then whygrad's own is chosen."""
+
+    def __getattr__(self, name: str) -> Any:
+        choose("whygrad")
+        return getattr(current, name)
+
+
+# The engine whose tensors are explained.
+current: Engine = cast(Engine, _NotChosen())
+
+
+def choose(name: str) -> None:
+    """Explain the tensors of this engine from now on."""
+    global current
+    current = importlib.import_module(f"whygrad.for_{name}.engine").ENGINE
+
+
+def is_tensor(x: Any) -> TypeGuard[Tensor]:
+    return isinstance(x, current.tensor_class)
+
+
+def is_node(x: Any) -> TypeGuard[Node]:
+    return isinstance(x, current.node_class)
+
+
+def is_parameter(x: Any) -> TypeGuard[Parameter]:
+    return isinstance(x, current.parameter_class)
+
+
+def is_module(x: Any) -> TypeGuard[Module]:
+    return isinstance(x, current.module_class)
+
+
+def source_of(t: Tensor) -> Any:
+    """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None. Never an error."""
+    return current.source_of(t)
+
+
+def node_of(t: Tensor) -> Any:
+    """The node that computed `t`; None for a leaf."""
+    return current.node_of(t)
+
+
+def grad_of(t: Tensor) -> Any:
+    """`t.grad`, without the program's notice."""
+    return current.grad_of(t)
+
+
+def causes_of(t: Tensor) -> Causes:
+    """Why a tensor has no history."""
+    return current.causes_of(t)
+
+
+def notes_of(t: Tensor) -> Notes:
+    """To be read only: tensors without notes share one object."""
+    return current.notes_of(t)
+
+
+def own_notes_of(t: Tensor) -> Notes:
+    """The notes of this tensor alone, to be written."""
+    return current.own_notes_of(t)
+
+
+def version_of(t: Tensor) -> VersionRecord:
+    return current.version_of(t)
+
+
+def array_of(x: Any) -> np.ndarray:
+    """The numbers of a tensor, or of a gradient as the engine hands it to a watch; the stored ones of a sparse one."""
+    return current.array_of(x)
+
+
+def is_sparse(x: Any) -> bool:
+    return current.is_sparse(x)
+
+
+def shape_of(t: Tensor) -> tuple[int, ...]:
+    return current.shape_of(t)
+
+
+def size_of(t: Tensor) -> int:
+    size = 1
+    for length in current.shape_of(t):
+        size *= length
+    return size
+
+
+def kind_of(t: Tensor) -> str:
+    """The kind of its numbers as NumPy's `dtype.kind` has it: "f", "c", "i", "u", "b", and "V" for bfloat16."""
+    return current.kind_of(t)
+
+
+def address_of(t: Tensor) -> int:
+    """Where its memory begins."""
+    return current.address_of(t)
+
+
+def base_of(t: Tensor) -> Any:
+    """The tensor of which `t` is a view, or None."""
+    return current.base_of(t)
+
+
+def end_of(edge: Any) -> Any:
+    """The node or leaf at the end of an edge, past nodes that only route the gradient."""
+    return current.end_of(edge)
+
+
+def row_of(node: Node) -> Any:
+    """The row of `whygrad.ops` whose derivative the node computes, or None."""
+    return current.row_of(node)
+
+
+def argument_names(node: Node) -> tuple[str, ...]:
+    """The names that the row has for the arguments at the node's edges."""
+    return current.argument_names(node)
+
+
+def is_view(node: Node) -> bool:
+    """True if the node's result is a view of its argument."""
+    return current.is_view(node)
+
+
+def has_derivative(node: Node, position: int) -> bool:
+    """False for an argument without a derivative, such as a mask or an index."""
+    return current.has_derivative(node, position)
+
+
+def argument_kinds(node: Node) -> str:
+    """One letter for each argument: "s" for a plain number."""
+    return current.argument_kinds(node)
+
+
+def function_of(node: Node) -> Any:
+    """The custom Function that a node belongs to, or None."""
+    return current.function_of(node)
+
+
+def options_of(node: Node) -> dict[str, Any]:
+    """Shapes and options that a node has kept, by the names of its row."""
+    return current.options_of(node)
+
+
+def saved_of(node: Node) -> dict[str, Any]:
+    """The arrays that a node has saved, by the names of its row; empty if they are freed, or packed by saved_tensors_hooks."""
+    return current.saved_of(node)
+
+
+def versions_saved_by(node: Node) -> Iterable[Any]:
+    """The version records of the tensors that a node has saved."""
+    return current.versions_saved_by(node)
+
+
+def output_of(node: Node) -> Any:
+    """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
+    return current.output_of(node)
+
+
+def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradients of a node's arguments for another incoming gradient, while its saved values are alive."""
+    return current.run_again(node, g, edges)
+
+
+def run_in_double(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`run_again` in double precision; empty if the engine cannot do that."""
+    return current.run_in_double(node, g, edges)
+
+
+def optimizers() -> list[Any]:
+    """Those that are alive."""
+    return current.optimizers()
+
+
+def made_at(optimizer: Any) -> Site | None:
+    return current.made_at(optimizer)
+
+
+def last_backward() -> Any:
+    return current.last_backward()
+
+
+def running_backward() -> Any:
+    return current.running_backward()
+
+
+def count_backwards() -> int:
+    return current.count_backwards()
+
+
+def next_sequence_number() -> int:
+    return current.next_sequence_number()
+
+
+def is_grad_enabled() -> bool:
+    return current.is_grad_enabled()
+
+
+def is_inference_mode_enabled() -> bool:
+    return current.is_inference_mode_enabled()
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A tensor over an array, without history."""
+    return current.wrap(array)
+
+
+def without_grad() -> AbstractContextManager[Any]:
+    return current.without_grad()
+
+
+def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
+    """Run a backward that writes no `.grad` and keeps the graph: fill in the gradient of each leaf, and tell `watch` of each
+    node. Afterwards `last_backward` is what it was."""
+    current.gradients_of_leaves(loss, leaves, watch)
