@@ -227,13 +227,12 @@ def _fetching(f: Part) -> None:
 def _dots(f: Part) -> None:
     """The name of dots(plan, a, a_row, b, b_row, target): of each query's row of `a` with that of `b`."""
     a, a_row, b, b_row, target = f.given
-    lanes = host().lanes
     depth = f.field("depth")
     with f.loop(0, f.field("queries")) as row:
         left, right = f.pointer(F32, a, row * a_row), f.pointer(F32, b, row * b_row)
-        total = f.variable(f.zeros(F32, lanes))
-        with f.loop(0, depth, lanes) as i:
-            there = lanes_within(f, i, depth, lanes)
+        total = f.variable(f.zeros(F32, f.lanes))
+        with f.loop(0, depth, f.lanes) as i:
+            there = lanes_within(f, i, depth, f.lanes)
             total.set(f.fma(load_some(f, left, i, there), load_some(f, right, i, there), total.get()))
         f.store(f.total(total.get()), target, row)
 

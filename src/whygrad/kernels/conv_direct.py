@@ -141,19 +141,18 @@ def packing(f: Part, step: int) -> None:
 @part("convolution sums", [I64, I64, POINTER, POINTER, POINTER], Direct)
 def _summing(f: Part, together: int, vectors: int) -> None:
     """The name of sum(plan, from, until, panel, images, results): `together` filters, for `vectors` vectors of pixels."""
-    lanes = host().lanes
     first, last, panel, images, results = f.given
     offset_table, positions = f.table("offset_table"), f.table("position_table")
     length = f.field("block") * f.field("image_step")
     weights = f.pointer(F32, panel, together)
     with f.loop(first, last, vectors) as v:
         bases = [f.pointer(F32, images, f.load(I64, positions, v + i)) for i in range(vectors)]
-        start = [f.load(F32, panel, p).spread(lanes) for p in range(together)]
+        start = [f.load(F32, panel, p).spread(f.lanes) for p in range(together)]
         sums = spread_products(f, weights, bases, f.field("products"), together, start,
                                lambda k: f.load(I64, offset_table, k))
         for p, row in enumerate(sums):
             for i, total in enumerate(row):
-                f.store(total, results, length * p + (v + i) * lanes)
+                f.store(total, results, length * p + (v + i) * f.lanes)
 
 
 def _write_units(f: Task, together: int, vectors: int, pack: str, several: str, one: str, finish: str) -> None:

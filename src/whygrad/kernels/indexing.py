@@ -98,12 +98,11 @@ def _write_sums(f: Task, fresh: bool) -> None:
 
 def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None]) -> None:
     """`body(place, read, store)` for a row's vectors, of which the last may be a part."""
-    lanes = host().lanes
-    whole = width // lanes * lanes
-    with f.loop(0, whole, lanes) as j:
-        body(j, lambda base, at: f.load(F32, base, at, lanes), f.store)
+    whole = width // f.lanes * f.lanes
+    with f.loop(0, whole, f.lanes) as j:
+        body(j, lambda base, at: f.load(F32, base, at, f.lanes), f.store)
     with f.when(whole < width):
-        mask = lanes_within(f, f.integer(0), width - whole, lanes)
+        mask = lanes_within(f, f.integer(0), width - whole, f.lanes)
         body(whole, lambda base, at: load_some(f, base, at, mask), lambda value, base, at: store_some(f, value, base, at, mask))
 
 

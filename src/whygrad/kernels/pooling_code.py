@@ -77,15 +77,14 @@ def _write_maxima(f: Task, step: int, with_places: bool) -> None:
 
 def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tuple[Value, Value, Value]:
     """Pixels x, x + step, ... of a line: their values, their numbers, and which of them exist."""
-    lanes = host().lanes
     if not step:
         there = _below(f, x, width)
         return f.load(F32, line, f.choose(there, x, 0)), x.to(I32), there
-    numbers = f.lane_numbers(lanes) * step + x.to(I32).spread(lanes)
-    there = numbers.below(width.to(I32).spread(lanes))
+    numbers = f.lane_numbers(f.lanes) * step + x.to(I32).spread(f.lanes)
+    there = numbers.below(width.to(I32).spread(f.lanes))
     if step == 1:
         return load_some(f, line, x, there), numbers, there
-    a, b = (load_some(f, line, at, lanes_within(f, at, width, lanes)) for at in (x, x + lanes))
+    a, b = (load_some(f, line, at, lanes_within(f, at, width, f.lanes)) for at in (x, x + f.lanes))
     return evens(f, a, b), numbers, there
 
 
@@ -112,25 +111,23 @@ def _clear(f: Task, target: Value, count: Value) -> None:
 
 def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) -> None:
     """body(index, which lanes are below `count`)"""
-    lanes = host().lanes
-    with f.loop(0, count, lanes) as j:
-        body(j, lanes_within(f, j, count, lanes))
+    with f.loop(0, count, f.lanes) as j:
+        body(j, lanes_within(f, j, count, f.lanes))
 
 
 @kernel_of_units("avg_pool", "fff", Windows, "planes")
 def means(f: Task, step: int) -> None:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    lanes = host().lanes
     height, width, rows, columns = f.fields("height width out_rows out_columns")
-    with f.loop(f.low, f.high) as plane, f.loop(0, rows) as row, f.loop(0, columns, lanes) as column:
+    with f.loop(f.low, f.high) as plane, f.loop(0, rows) as row, f.loop(0, columns, f.lanes) as column:
         image = f.pointer(F32, f.array(0), plane * height * width)
-        total = f.variable(f.zeros(F32, lanes))
+        total = f.variable(f.zeros(F32, f.lanes))
         with f.loop(0, f.field("kernel_down")) as tap:
             y = row * f.field("stride_down") + tap - f.field("padding_down")
             with f.when(_below(f, y, height)), f.loop(0, f.field("kernel_across")) as other:
                 x = column * step + other - f.field("padding_across")
                 total.add(_neighbours(f, f.pointer(F32, image, y * width), x, width, step)[0])
-        mask = lanes_within(f, column, columns, lanes)
+        mask = lanes_within(f, column, columns, f.lanes)
         by = load_some(f, f.array(1), row * columns + column, mask)
         store_some(f, total.get() / by, f.array(2), (plane * rows + row) * columns + column, mask)
 
@@ -139,14 +136,13 @@ def means(f: Task, step: int) -> None:
 def spread_means(f: Task, step: int) -> None:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    lanes = host().lanes
     shares = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     down, padding_down, padding = f.fields("stride_down padding_down padding_across")
     with f.loop(f.low, f.high) as plane:
         _divide(f, f.pointer(F32, f.array(0), plane * rows * columns), f.array(1), shares, rows * columns)
-        with f.loop(0, height) as y, f.loop(0, width, step * lanes) as x:
-            totals = [f.variable(f.zeros(F32, lanes)) for _ in range(step)]
+        with f.loop(0, height) as y, f.loop(0, width, step * f.lanes) as x:
+            totals = [f.variable(f.zeros(F32, f.lanes)) for _ in range(step)]
             # Window i has pixel y as its tap y + padding - i * stride.
             with f.loop((y + padding_down) % down, f.field("kernel_down"), down) as tap:
                 row = (y + padding_down - tap) / down
@@ -155,11 +151,11 @@ def spread_means(f: Task, step: int) -> None:
                         place = x + phase + padding
                         with f.loop(place % step, f.field("kernel_across"), step) as other:
                             column = (place - other) / step
-                            total.add(load_some(f, shares, row * columns + column, lanes_within(f, column, columns, lanes)))
+                            total.add(load_some(f, shares, row * columns + column, lanes_within(f, column, columns, f.lanes)))
             target = f.pointer(F32, f.array(3), (plane * height + y) * width + x)
             found = [total.get() for total in totals]
             for part, value in enumerate(interleaved(f, *found) if step == 2 else found):
-                store_some(f, value, target, part * lanes, lanes_within(f, x + part * lanes, width, lanes))
+                store_some(f, value, target, part * f.lanes, lanes_within(f, x + part * f.lanes, width, f.lanes))
 
 
 def _below(f: Task, i: Value, n: Value) -> Value:

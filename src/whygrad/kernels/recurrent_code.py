@@ -97,28 +97,27 @@ def _multiplying(f: Part, rows: int, width: int, added: int, ragged: bool) -> No
 
     `..._row` and `..._vector` are how far apart rows and vectors are. Vector v is for hidden numbers from j + v * j_step on.
     """
-    lanes = host().lanes
     factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
     lines = [f.pointer(F32, factors, factor_row * r) for r in range(rows)]
-    there = [lanes_within(f, j + j_step * v, f.field("size"), lanes) if ragged else None for v in range(width)]
+    there = [lanes_within(f, j + j_step * v, f.field("size"), f.lanes) if ragged else None for v in range(width)]
 
     def begin(r: int, v: int) -> Value:
         place, mask = start_row * r + start_vector * v, there[v]
         if v >= added:
-            return f.zeros(F32, lanes)
-        return f.load(F32, start, place, lanes) if mask is None else load_some(f, start, place, mask)
+            return f.zeros(F32, f.lanes)
+        return f.load(F32, start, place, f.lanes) if mask is None else load_some(f, start, place, mask)
 
     totals = [[f.variable(begin(r, v)) for v in range(width)] for r in range(rows)]
     with f.loop(0, count) as k:
-        here = f.pointer(F32, panel, k * (width * lanes))
-        vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
+        here = f.pointer(F32, panel, k * (width * f.lanes))
+        vectors = [f.load(F32, here, v * f.lanes, f.lanes) for v in range(width)]
         for line, row in zip(lines, totals, strict=True):
-            factor = f.load(F32, line, k).spread(lanes)
+            factor = f.load(F32, line, k).spread(f.lanes)
             for vector, total in zip(vectors, row, strict=True):
                 total.set(f.fma(factor, vector, total.get()))
     for r, row in enumerate(totals):
         for v, (total, mask) in enumerate(zip(row, there, strict=True)):
-            place = target_row * r + v * lanes
+            place = target_row * r + v * f.lanes
             if mask is None:
                 f.store(total.get(), target, place)
             else:
@@ -162,8 +161,7 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
 
 
 def _rounded(f: Task, n: Value) -> Value:
-    lanes = host().lanes
-    return (n + (lanes - 1)) // lanes * lanes
+    return (n + (f.lanes - 1)) // f.lanes * f.lanes
 
 
 def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
@@ -272,15 +270,14 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
 
 def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None:
     """For each k, `blocks` neighbouring vectors of row k of the weight."""
-    lanes = host().lanes
     size = f.field("size")
     vectors = Vectors(f, ragged)
     with f.loop(f.low, f.high) as number:
-        target = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
+        target = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * f.lanes))
         with f.loop(0, size * gates) as k:
             for block in range(blocks):
-                value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * lanes)
-                f.store(value, target, (k * blocks + block) * lanes)
+                value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * f.lanes)
+                f.store(value, target, (k * blocks + block) * f.lanes)
 
 
 @part("recurrent cells back", [I64, *[POINTER] * 6], StepsPlan)

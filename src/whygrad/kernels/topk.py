@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
-from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units
 from whygrad.kernels.values import F32, I64, Value
 
@@ -32,7 +32,6 @@ def _find(f: Task) -> None:
     """run(plan, x, index, has_nan, values): `has_nan` becomes 1 if there is a NaN."""
     x, index, has_nan, values = (f.array(i) for i in range(4))
     columns, count, largest = f.fields("columns count largest")
-    lanes = host().lanes
     sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
     best = f.frame(F32, MAX_COUNT + 1, 0)
 
@@ -61,11 +60,11 @@ def _find(f: Task) -> None:
 
         with f.loop(0, count) as place:
             keep(place)
-        whole = count + (columns - count) // lanes * lanes
-        with f.loop(count, whole, lanes) as start:
-            several = f.load(F32, line, start, lanes) * sign.spread(lanes)
+        whole = count + (columns - count) // f.lanes * f.lanes
+        with f.loop(count, whole, f.lanes) as start:
+            several = f.load(F32, line, start, f.lanes) * sign.spread(f.lanes)
             # Also where one of them is NaN.
-            with f.when(f.any(~(several <= bound.get().spread(lanes)))), f.loop(start, start + lanes) as place:
+            with f.when(f.any(~(several <= bound.get().spread(f.lanes)))), f.loop(start, start + f.lanes) as place:
                 keep(place)
         with f.loop(whole, columns) as place:
             keep(place)

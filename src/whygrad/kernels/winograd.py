@@ -178,7 +178,6 @@ def transforming(f: Part) -> None:
     Patches become [place][channel][tile], places `step` apart, channels `width`. Rows of tiles lie close together: what the last
     vector of a row has too much is written again with the next row.
     """
-    lanes = host().lanes
     number, images, patches, width, step = f.given
     unit = Unit(f, number)
     table = f.table("offset_table")
@@ -187,9 +186,9 @@ def transforming(f: Part) -> None:
     with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
         source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
         target = f.pointer(F32, patches, channel * width + (i * unit.rows + row) * columns)
-        with f.loop(0, columns, lanes) as column:
+        with f.loop(0, columns, f.lanes) as column:
             here = f.pointer(F32, source, column)
-            patch = [f.load(F32, here, place, lanes) for place in places]
+            patch = [f.load(F32, here, place, f.lanes) for place in places]
             transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
             for place, value in enumerate(value for line in transformed for value in line):
                 f.store(value, target, step * place + column)
@@ -197,28 +196,27 @@ def transforming(f: Part) -> None:
 
 def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str, several: str, one: str, transform_results: str,
                  finish: str) -> None:
-    lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
-    filter_step = f.integer(vectors * lanes)
+    filter_step = f.integer(vectors * f.lanes)
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
             f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
             f.do(transform, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
-            covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
+            covered = (unit.images * unit.rows * f.field("out_columns") + f.lanes - 1) // f.lanes
             with f.loop(0, covered, vectors) as v:
                 count = f.smaller(covered - v, f.integer(vectors))
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
-                    here = f.pointer(F32, patches, v * lanes)
+                    here = f.pointer(F32, patches, v * f.lanes)
                     with f.either(count.equals(vectors)) as (all_of_them, some):
                         with all_of_them:
                             f.do(several, f.plan, panel, here, products, filter_step)
                         with some, f.loop(0, count) as i:
-                            f.do(one, f.plan, panel, f.pointer(F32, here, i * lanes),
-                                   f.pointer(F32, products, i * lanes), filter_step)
+                            f.do(one, f.plan, panel, f.pointer(F32, here, i * f.lanes),
+                                   f.pointer(F32, products, i * f.lanes), filter_step)
                     f.do(transform_results, f.plan, products, filter_step, f.integer(together), block * together,
                            results, v, count)
             f.do(finish, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
@@ -228,18 +226,17 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
 def _multiplying(f: Part, together: int, vectors: int) -> None:
     """The name of multiply(plan, panel, patches, products, filter_step): sums over channels for each place and filter, of so many
     vectors of tiles. Products are [place][filter][vector], filters `filter_step` apart."""
-    lanes = host().lanes
     panel, patches, products, filter_step = f.given
     channels, tiles = f.fields("channels tiles")
     with f.loop(0, PLACES) as place:
         here = f.pointer(F32, patches, channels * place * tiles)
         target = f.pointer(F32, products, place * together * filter_step)
         found = spread_products(f, f.pointer(F32, panel, channels * place * together),
-                                [f.pointer(F32, here, i * lanes) for i in range(vectors)], channels, together,
-                                [f.zeros(F32, lanes)] * together, lambda k: k * tiles)
+                                [f.pointer(F32, here, i * f.lanes) for i in range(vectors)], channels, together,
+                                [f.zeros(F32, f.lanes)] * together, lambda k: k * tiles)
         for p, row in enumerate(found):
             for i, total in enumerate(row):
-                f.store(total, target, filter_step * p + i * lanes)
+                f.store(total, target, filter_step * p + i * f.lanes)
 
 
 @part("winograd transform results", [POINTER, I64, I64, I64, POINTER, I64, I64], Winograd)
@@ -248,17 +245,16 @@ def _transforming_results(f: Part) -> None:
 
     Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels].
     """
-    lanes = host().lanes
     products, filter_step, together, first, results, v, count = f.given
     length = f.field("tiles") * 2
     with f.loop(0, f.smaller(f.field("filters") - first, together)) as p, f.loop(0, count) as i:
-        target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * lanes))
-        source = f.pointer(F32, products, p * filter_step + i * lanes)
-        found = [f.load(F32, source, together * filter_step * place, lanes) for place in range(PLACES)]
+        target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * f.lanes))
+        source = f.pointer(F32, products, p * filter_step + i * f.lanes)
+        found = [f.load(F32, source, together * filter_step * place, f.lanes) for place in range(PLACES)]
         tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
         for half, (left, right) in enumerate(tile):
             for part, value in enumerate(interleaved(f, left, right)):
-                f.store(value, target, length * half + part * lanes)
+                f.store(value, target, length * half + part * f.lanes)
 
 
 @part("winograd finish", [I64, I64, POINTER, POINTER, POINTER, POINTER], Winograd)
@@ -267,19 +263,18 @@ def _finishing(f: Part) -> None:
 
     Numbers that are not finite leave a trace.
     """
-    lanes = host().lanes
     unit_number, group, results, bias, target, flag = f.given
     unit = Unit(f, unit_number)
     filters, rows, columns = f.fields("filters result_rows result_columns")
     length = f.field("tiles") * 2
     has_bias = bias.differs(f.null)
-    trace = f.variable(f.zeros(F32, lanes))
+    trace = f.variable(f.zeros(F32, f.lanes))
     first = unit.first_row * 2
     with f.loop(0, filters) as number:
         start = f.variable(f.constant(0.0, F32))
         with f.when(has_bias):
             start.set(f.load(F32, bias, group * filters + number))
-        shift = start.get().spread(lanes)
+        shift = start.get().spread(f.lanes)
 
         def finished(value: Value, shift: Value = shift) -> Value:
             trace.set(f.fma(value, 0.0, trace.get()))

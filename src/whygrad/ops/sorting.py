@@ -1,5 +1,5 @@
-"""Sorting, selection by rank, unique values and histograms. The gradient of a value goes to the element it came from; rows refuse to be
-differentiated where torch does."""
+"""Sorting, selection by rank, unique values and histograms. The gradient of a value goes to the element it came from; rows
+refuse to be differentiated where torch does."""
 
 from whygrad.ops.reduction import along_rule
 from whygrad.ops.table import NoGrad, along_axes, op
