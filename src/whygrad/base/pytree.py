@@ -27,17 +27,9 @@ class TreeSpec:
     context: Any
     children_specs: list[TreeSpec] = field(default_factory=list)
 
-    @property
-    def num_leaves(self) -> int:
-        return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
-
-    @property
-    def num_children(self) -> int:
-        return len(self.children_specs)
-
-    @property
-    def num_nodes(self) -> int:
-        return 1 + sum(child.num_nodes for child in self.children_specs)
+    num_leaves = property(lambda self: 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs))
+    num_children = property(lambda self: len(self.children_specs))
+    num_nodes = property(lambda self: 1 + sum(child.num_nodes for child in self.children_specs))
 
     def is_leaf(self) -> bool:
         return self.type is None

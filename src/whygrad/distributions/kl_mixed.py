@@ -147,4 +147,4 @@ for _p, _kinds in FINITE.items():
         register_kl(_p, _q)(_finite(_p, _q))
 for _p, (_parameter, _kinds) in INFINITE.items():
     for _q in _kinds:
-        register_kl(_p, _q)(lambda p, q, parameter=_parameter: torch.full_like(getattr(p, parameter), math.inf))
+        register_kl(_p, _q)(lambda p, q, name=_parameter: torch.full_like(getattr(p, name), math.inf))  # type: ignore[misc]

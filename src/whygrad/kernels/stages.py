@@ -172,7 +172,7 @@ def kernel_of_units(name: str, arrays: str, plan: type[Plan], units: str = "unit
                     ) -> Callable[[Callable[..., None]], Callable[..., Callable[..., Any]]]:
     """Decorate write(f, *options), which writes the only stage of a kernel: gives the function from the options to the kernel."""
     return lambda write: cache(lambda *options: staged(" ".join([name, *map(str, options)]), arrays, plan,
-                                                       **{units: lambda f: write(f, *options)}))
+                                                       **{units: lambda f: write(f, *options)}))  # type: ignore[arg-type]
 
 
 def staged(name: str, arrays: str, plan: type[Plan], *, key: str = "", **stages: Writer | Elsewhere) -> Callable[..., Any]:

@@ -54,17 +54,9 @@ class Value:
         self.f = f
         self.v = v
 
-    @property
-    def kind(self) -> Any:
-        return self.v.type
-
-    @property
-    def lanes(self) -> int:
-        return int(self.v.type.count)
-
-    @property
-    def is_float(self) -> bool:
-        return self.v.type.element in FLOATS
+    kind = property(lambda self: self.v.type)
+    lanes = property(lambda self: int(self.v.type.count))
+    is_float = property(lambda self: self.v.type.element in FLOATS)
 
     def like(self, other: Any) -> Value:
         """A Python number as a value of this one's kind."""

@@ -25,9 +25,7 @@ class SparseTensor(Tensor):
     _array: Any
     _prints_as_tensor = True
 
-    @property
-    def layout(self) -> Any:
-        return LAYOUTS[self._array.layout]
+    layout = property(lambda self: LAYOUTS[self._array.layout])
 
     @property
     def is_sparse(self) -> bool:
