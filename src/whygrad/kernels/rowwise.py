@@ -99,7 +99,7 @@ class Row:
         return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
 
-Body = Callable[[Row], None]
+Body = Callable[[Row], Any]
 
 
 def row_or_number(x: Any) -> Any:
