@@ -19,8 +19,6 @@ from whygrad.distributions.positive import Chi2
 from whygrad.distributions.utils import Values, lazy_property
 from whygrad.distributions.vectors import ScaleMatrix, _half_log_det
 
-__all__ = ["LKJCholesky", "Wishart"]
-
 
 class Wishart(ScaleMatrix, ExponentialFamily):
     """Wishart(df, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
