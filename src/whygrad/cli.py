@@ -163,7 +163,6 @@ def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, argumen
 
 
 def run(arguments: list[str]) -> int | None:
-    """`whygrad run`."""
     parser = run_parser()
     options, program = parsed(parser, arguments)
     use_engine(options.engine)
@@ -194,21 +193,18 @@ def run(arguments: list[str]) -> int | None:
 
 
 def audit(arguments: list[str]) -> int:
-    """`whygrad audit`."""
     from whygrad.why import audit_command
 
     return audit_command.main(arguments)
 
 
 def fix(arguments: list[str]) -> int:
-    """`whygrad fix`."""
     from whygrad.why import fix
 
     return fix.main(arguments)
 
 
 def ask(arguments: list[str]) -> int:
-    """`whygrad ask`."""
     from whygrad.why import ask
 
     return ask.main(arguments)
