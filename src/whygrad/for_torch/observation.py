@@ -6,7 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.modules.module import (
+    _global_forward_hooks_with_kwargs,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
@@ -32,6 +36,7 @@ class Observation:
             return
         for handle in self._handles:
             handle.remove()
+            _global_forward_hooks_with_kwargs.pop(handle.id, None)  # torch leaves this entry behind
         self._depths = threading.local()
 
     def _entering(self, module: Any, args: Any) -> None:
