@@ -42,8 +42,10 @@ class Observation:
     def _entering(self, module: Any, args: Any) -> None:
         self._depths.count = getattr(self._depths, "count", 0) + 1
 
-    def _left(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def _left(self, module: Any, args: Any, *rest: Any) -> None:
+        """`rest` is (keyword arguments, output); of a forward that raised, torch gives only the output, None."""
+        *kwargs, output = rest
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None:
             with quietly():
-                self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))
+                self.on_module(ModuleCall(module, args, kwargs[0] if kwargs else {}, output, depth, record.site()))

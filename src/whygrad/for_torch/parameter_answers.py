@@ -12,6 +12,7 @@ from whygrad.why.gradient_flow import gradient_state
 from whygrad.why.locations import locate
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
+from whygrad.why.rules.untracked import copied_out_explanation, copies_of
 from whygrad.why.run_facts import ledger_of
 from whygrad.why.watch import MAX_CAUSES, Watch
 
@@ -26,6 +27,11 @@ def explained(name: str, p: Any, loss: Any = None) -> Explanation | None:
     question = Question(p, loss)
     question.name = name  # type: ignore[misc]  # a cached property: nobody has to look for it
     explanation = first_confirmed(verdicts_on(question))
+    if explanation is not None and explanation.category == "unused-in-loss":
+        # Nobody has read it, so no text shows where a copied value went; but it is all that was made of this parameter.
+        copies = copies_of(p, question.watch)
+        if copies:
+            return copied_out_explanation(copies[0], explanation.headline, "none", [])
     return None if explanation is None or explanation.category in _NO_ANSWER or explanation.harmless else explanation
 
 
@@ -52,9 +58,14 @@ def add_answers(watch: Watch, found: list[Found]) -> None:
             known.explanation.parameters += [name for name in explanation.parameters if name not in known.explanation.parameters]
 
 
-def left_out(model: Any) -> list[Found]:
-    """The parameters of a model that no gradient reached since recording began, or only zeros, or that have NaN now."""
-    wrong = [(name, p) for name, p in model.named_parameters() if p.requires_grad and (_got_nothing(p) or _is_not_finite(p))]
+def left_out(watch: Watch, model: Any) -> list[Found]:
+    """The parameters of a model that no gradient reached since recording began, or only zeros, or that have NaN now.
+
+    Once an optimizer has stepped, NaN is everywhere: the audit has seen where it was first.
+    """
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    not_finite = [] if watch.audit.round else [(name, p) for name, p in trained if _is_not_finite(p)]
+    wrong = not_finite or [(name, p) for name, p in trained if _got_nothing(p)]
     return [(name, explanation) for name, p in wrong if (explanation := explained(name, p)) is not None]
 
 

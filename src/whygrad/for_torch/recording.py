@@ -199,7 +199,7 @@ class watch:
         running = self._recording.watch
         if self.model is not None:
             with tensor_facts.quietly():
-                running.guarded_call("parameters", lambda: add_answers(running, left_out(self.model)))
+                running.guarded_call("parameters", lambda: add_answers(running, left_out(running, self.model)))
         answers = self._recording.stop()
         if not self.quiet:
             terminal.print_failures(running.failures)

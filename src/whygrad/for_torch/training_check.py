@@ -108,8 +108,10 @@ def _train(title: str, model: Any, compute: Callable[[], Any], steps: int, optim
     found: list[Found] = []
     recording = Recording().start()
     error: Exception | None = None
+    done = 0
     try:
-        for step in range(1, steps + 1):
+        for _ in range(steps):
+            done += 1
             optimizer.zero_grad()
             compute().backward()
             with quietly():
@@ -132,7 +134,7 @@ def _train(title: str, model: Any, compute: Callable[[], Any], steps: int, optim
     if error is not None:
         raise AssertionError(f"{title} does not train: {type(error).__name__} in a step\n\n{answers}") from error
     if answers or found:
-        what = f"{len(found)} of {count_of(len(check.parameters), 'parameter')} after {count_of(step, 'step')}"
+        what = f"{len(found)} of {count_of(len(check.parameters), 'parameter')} after {count_of(done, 'step')}"
         raise AssertionError(f"{title} does not train: {what}\n\n{answers}")
 
 

@@ -80,12 +80,17 @@ def no_backward(q: Question) -> Explanation | None:
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     if q.watch is None and not engine.current.records_always:
-        return Explanation(HEADLINE, "not-seen", "No backward() was seen that could have reached it: none ran, or nothing was "
-                           "recorded when it ran, or its graph is gone.",
-                           "start recording before the forward and the backward; pass loss=... to explain() if the loss is still "
-                           "there.")
+        return _unseen_backward()
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
+
+
+def _unseen_backward() -> Explanation:
+    """Nothing is recorded at present: the last backward that is known need not be the last one."""
+    return Explanation(HEADLINE, "not-seen", "No backward() was seen that could have reached it: none ran, or nothing was "
+                       "recorded when it ran, or its graph is gone.",
+                       "start recording before the forward and the backward; pass loss=... to explain() if the loss is still "
+                       "there.")
 
 
 def before_backward(q: Question) -> Explanation:
@@ -254,6 +259,8 @@ def copied_out(q: Question) -> Explanation | None:
 
 def not_seen(q: Question) -> Verdict | None:
     """A part of the graph was made while nothing was recorded: it may be cut there."""
+    if q.watch is None and q.loss is None and not engine.current.records_always:
+        return _unseen_backward()
     for root, backward in q.roots()[:1]:
         if any(node.site_code is None for node in _breadth_first(root)):
             where = "" if backward is None else f" {at(backward.site)}"
