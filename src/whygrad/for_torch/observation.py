@@ -12,6 +12,7 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
+from whygrad.for_torch.recorder import is_transforming
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
 from whygrad.why.audit.observation import Call, ModuleCall
@@ -46,6 +47,6 @@ class Observation:
         """`rest` is (keyword arguments, output); of a forward that raised, torch gives only the output, None."""
         *kwargs, output = rest
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
-        if output is not None:
+        if output is not None and not is_transforming():
             with quietly():
                 self.on_module(ModuleCall(module, args, kwargs[0] if kwargs else {}, output, depth, record.site()))
