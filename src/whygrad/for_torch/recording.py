@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch
 from torch.optim import Optimizer
@@ -21,14 +21,18 @@ from whygrad.for_torch.parameter_answers import add_answers, left_out
 from whygrad.why import engine, record, terminal
 from whygrad.why import report as html_report
 from whygrad.why.answers import Answers
+from whygrad.why.engine import Engine
 from whygrad.why.html_watch import HtmlWatch
 from whygrad.why.watch import Watch
+
+
+_TORCH = cast(Engine, ENGINE)
 
 
 @contextmanager
 def on_torch() -> Iterator[None]:
     """Tensors are torch's here, whatever engine is current outside."""
-    outer, engine.current = engine.current, ENGINE
+    outer, engine.current = engine.current, _TORCH
     try:
         yield
     finally:
@@ -62,7 +66,7 @@ class Recording:
         self._outer_engine = engine.current
         if self._outer is not None:
             self._outer.pause()
-        engine.current = ENGINE
+        engine.current = _TORCH
         try:
             if self._outer is None:
                 _begin_anew()
