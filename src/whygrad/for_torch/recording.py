@@ -25,7 +25,6 @@ from whygrad.why.engine import Engine
 from whygrad.why.html_watch import HtmlWatch
 from whygrad.why.watch import Watch
 
-
 _TORCH = cast(Engine, ENGINE)
 
 
