@@ -153,6 +153,16 @@ def test_an_earlier_recording_does_not_speak_for_a_later_one() -> None:
     assert loop(False) == ["grad-accumulated"]
 
 
+def test_a_gradient_of_an_earlier_recording_is_forgotten() -> None:
+    net = Net()
+    for fault, expected in [("", []), ("detach", ["detach"]), ("", [])]:
+        net.fault = fault
+        net.zero_grad()
+        why.on()
+        train(net, 6)
+        assert categories(why.off()) == expected
+
+
 def test_facts_do_not_pile_up() -> None:
     counts = []
     for _ in range(3):
@@ -189,6 +199,17 @@ def test_an_optimizer_that_was_made_before() -> None:
     with why.watch(net, quiet=True) as watched:
         train(net, 6, torch.optim.SGD(net.a.parameters(), lr=0.1))  # the first one holds all
     assert watched.answers == []
+
+
+def test_an_optimizer_that_rests() -> None:
+    first, second, (x, _) = Net(), Net(), data()
+    steps, rests = torch.optim.SGD(first.parameters(), lr=0.1), torch.optim.SGD(second.parameters(), lr=0.1)
+    with why.watch(quiet=True):
+        (first(x) * second(x)).sum().backward()
+        steps.step()
+        states = {row.state for row in why.explain(second)}
+    assert states == {"flows"}  # not "not in any optimizer"
+    del rests
 
 
 def outcome(run: Callable[[], Any]) -> Any:

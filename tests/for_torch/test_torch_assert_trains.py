@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import random
 from typing import Any
 
@@ -14,6 +15,7 @@ from test_torch_api import Net, data, everything_of_torch, state
 from torch import nn
 
 import whygrad.for_torch as why
+from whygrad.for_torch import recording, tensor_facts
 
 
 def of_net(net: nn.Module, loss: Any = None, **options: Any) -> None:
@@ -102,6 +104,18 @@ def test_a_model_that_does_not(fault: str, category: str, expression: str, names
         assert f"    cause: {__file__.replace('assert_trains', 'api')}" in text
         assert expression in text
     assert elsewhere == []
+
+
+def test_a_recording_hears_nothing_of_the_copies() -> None:
+    net, before = Net(), tensor_facts.count()
+    why.on()
+    of_net(net)
+    watch = recording._current.watch  # type: ignore[union-attr]
+    assert watch.audit.optimizers == {}
+    assert list(watch.reached) == []
+    assert why.off() == []
+    gc.collect()
+    assert tensor_facts.count() <= before + 2  # the batch
 
 
 @pytest.mark.parametrize(("options", "category"), [

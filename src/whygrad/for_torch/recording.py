@@ -69,8 +69,8 @@ class Recording:
         try:
             if self._outer is None:
                 _begin_anew()
-            for optimizer in _optimizers_alive():
-                ENGINE._optimizers.add(optimizer)
+                for optimizer in _optimizers_alive():
+                    ENGINE._optimizers.add(optimizer)
             self.watch = self._kind()
             self.watch.start()
             self._late = register_optimizer_step_pre_hook(_note_optimizer)

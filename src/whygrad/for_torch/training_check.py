@@ -45,11 +45,12 @@ def assert_trains(model: torch.nn.Module, loss: Callable[..., Tensor] | Tensor, 
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps}")
     with _same_random_numbers():
-        with paused():
+        with paused():  # a recording that is on is not to hear of the copies
             trained, held = copy.deepcopy((model, optimizer if isinstance(optimizer, Optimizer) else None))
-        make = optimizer if held is None and optimizer is not None else torch.optim.Adam
-        _train(type(model).__name__, trained, lambda: _loss_of(trained, loss, batch), steps,
-               held or make([p for p in trained.parameters() if p.requires_grad]))  # type: ignore[operator]
+            if held is None:
+                make: Any = optimizer or torch.optim.Adam
+                held = make(list(_trainable(trained).values()))
+        _train(type(model).__name__, trained, lambda: _loss_of(trained, loss, batch), steps, held)
 
 
 def _loss_of(model: Any, loss: Any, batch: Any) -> Any:
