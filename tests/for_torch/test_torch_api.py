@@ -339,6 +339,18 @@ def test_a_block_of_one_backward() -> None:
         assert categories(watched.answers) == ([] if category is None else [category])
 
 
+def test_parts_of_a_model_are_called() -> None:
+    net, (x, y) = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1)), data()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with why.watch(net, quiet=True) as watched:
+        for _ in range(6):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(net[1](net[0](x).detach()), y).backward()
+            optimizer.step()
+    [answer] = watched.answers
+    assert answer.explanation.parameters == ["0.weight", "0.bias"]  # and not "weight", as the audit sees it
+
+
 def test_a_block_that_raises() -> None:
     watched = why.watch(quiet=True)
     with pytest.raises(RuntimeError, match="does not require grad"), watched:

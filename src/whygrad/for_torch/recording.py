@@ -196,6 +196,8 @@ class watch:
 
     def __enter__(self) -> Self:
         self._recording.start()
+        if self.model is not None:
+            self._recording.watch.audit.modules.add_model(self.model)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:

@@ -108,6 +108,7 @@ def _train(title: str, model: Any, compute: Callable[[], Any], steps: int, optim
     check = _Check(model, optimizer)
     found: list[Found] = []
     recording = Recording().start()
+    recording.watch.audit.modules.add_model(model)
     error: Exception | None = None
     done = 0
     try:
