@@ -27,6 +27,7 @@ from whygrad.why.record import Site
 
 class TorchEngine:
     name = "torch"
+    records_always = False
     tensor_class, node_class = Tensor, Node
     parameter_class, module_class, function_class = torch.nn.Parameter, torch.nn.Module, torch.autograd.Function
     hooks = SimpleNamespace(**{name: value for part in (torch_module, torch_optimizer) for name, value in vars(part).items()
@@ -147,7 +148,11 @@ class TorchEngine:
 
     def instrument(self, watch: Any) -> list[Undo]:
         self._instruments = Instruments(watch, self._optimizers, self._made_at)
-        return self._instruments.install()
+        return [self._fall_silent, *self._instruments.install()]
+
+    def _fall_silent(self) -> None:
+        """The last to be called when a watch ends: from then on `listen` must not switch the recorder on again."""
+        self._instruments = None
 
     def listen(self, calls: bool, records: bool) -> None:
         if self._instruments is not None:

@@ -6,7 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.modules.module import (
+    _global_forward_hooks_with_kwargs,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 from whygrad.for_torch.recorder import is_transforming
 from whygrad.for_torch.tensor_facts import quietly
@@ -33,13 +37,16 @@ class Observation:
             return
         for handle in self._handles:
             handle.remove()
+            _global_forward_hooks_with_kwargs.pop(handle.id, None)  # torch leaves this entry behind
         self._depths = threading.local()
 
     def _entering(self, module: Any, args: Any) -> None:
         self._depths.count = getattr(self._depths, "count", 0) + 1
 
-    def _left(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def _left(self, module: Any, args: Any, *rest: Any) -> None:
+        """`rest` is (keyword arguments, output); of a forward that raised, torch gives only the output, None."""
+        *kwargs, output = rest
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None and not is_transforming():
             with quietly():
-                self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))
+                self.on_module(ModuleCall(module, args, kwargs[0] if kwargs else {}, output, depth, record.site()))

@@ -120,6 +120,15 @@ def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
 
 
+def forget_gradients() -> None:
+    """Forget what happened to `.grad` of each tensor; how it was made stays known."""
+    for facts in list(_facts.values()):
+        if facts.notes is not None:
+            kept = facts.notes.switched_at
+            facts.notes = TensorNotes()
+            facts.notes.switched_at = kept
+
+
 def forget_all() -> None:
     _facts.clear()
 

@@ -34,6 +34,7 @@ NO_NOTES = Meta()
 
 class WhygradEngine:
     name = "whygrad"
+    records_always = True
     _calls: CallListener
     tensor_class, node_class, parameter_class, module_class, function_class = Tensor, Node, Parameter, Module, Function
     hooks = SimpleNamespace(**{name: value for part in (hooks, optimizer) for name, value in vars(part).items()

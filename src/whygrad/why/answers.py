@@ -142,3 +142,29 @@ class Answer:
         for what, new in edit.changes() if edit is not None else ():
             lines += [f"    {what}{':' if new else ''}", *(f"      {shortened(line)}" for line in new.splitlines())]
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        where = html.escape(f"{self.location}: {self.location.shown()}")
+        return f"<div><code>{where}</code>{self.explanation._repr_html_()}</div>"
+
+
+class Answers(list[Answer]):
+    """The answers of a run; shown in full, what is only odd last."""
+
+    def _ordered(self) -> list[Answer]:
+        return sorted(self, key=lambda answer: answer.explanation.odd)
+
+    def __str__(self) -> str:
+        texts = [f"{'(odd, but perhaps meant) ' if answer.explanation.odd else ''}{answer}" for answer in self._ordered()]
+        return "\n\n".join(texts) or "nothing to explain"
+
+    __repr__ = __str__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return "".join(answer._repr_html_() for answer in self._ordered()) or "<div>nothing to explain</div>"

@@ -70,6 +70,8 @@ class Observing(Protocol):
 class Engine(Protocol):
     # "whygrad" or "torch".
     name: str
+    # True if the facts of every tensor are recorded, False if only those of tensors made under a watch are.
+    records_always: bool
     # Classes of the engine.
     tensor_class: type
     node_class: type

@@ -71,7 +71,10 @@ def _nothing_wrong(q: Question) -> Explanation:
     if assigned is not None:
         return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what "
                            "it finds there.", causes=locate_all(assigned), symptom="ok")
-    how = f"It was computed by the backward {at(reached.site)}." if reached is not None else "retain_grad() kept it."
+    if reached is not None:
+        how = f"It was computed by the backward {at(reached.site)}."
+    else:
+        how = "retain_grad() kept it." if node_of(q.t) is not None else "The backward that computed it was not seen."
     causes = [] if reached is None else locate_all(reached.site)
     return Explanation("this tensor has a gradient", "ok", how, causes=causes, symptom="ok")
 
@@ -89,4 +92,5 @@ NOT_REQUIRED: list[Rule] = [no_history]
 
 LEAF_WITHOUT_GRADIENT: list[Rule] = [
     cut_off.raised, cut_off.cleared, cut_off.no_backward, cut_off.not_stored, cut_off.returned_none, cut_off.switched_on_late,
-    cut_off.patched_loss, cut_off.patched_value, cut_off.cut, cut_off.copied_out, cut_off.cleared_earlier, cut_off.unused]
+    cut_off.patched_loss, cut_off.patched_value, cut_off.cut, cut_off.copied_out, cut_off.cleared_earlier,
+    cut_off.not_seen, cut_off.unused]

@@ -136,6 +136,18 @@ class Watch(EventLog):
         self._undo = engine.current.instrument(self)
         self.audit.start()
 
+    def pause(self) -> None:
+        """Hear of nothing until `resume`: another watch has the engine for itself."""
+        for undo in reversed(self._undo):
+            undo()
+        self.audit.pause()
+        record.watching = None
+
+    def resume(self) -> None:
+        record.watching = self
+        self._undo = engine.current.instrument(self)
+        self.audit.resume()
+
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
         for undo in reversed(self._undo):
@@ -158,23 +170,23 @@ class Watch(EventLog):
         for optimizer in self.optimizers():
             self.leaving(optimizer)
         for where, explanation, moment in self._optimizer_problems.values():
-            if self._reported(explanation) is None:
+            if self.reported(explanation) is None:
                 self._add_answer(where, explanation, moment)
         for clip in self._clips.values():
             explanation = clip.explanation()
             if explanation is not None:
                 self._add_answer(clip.where, explanation, clip.moment)
         for where, explanation in end_of_run.unread_problems(self):
-            if self._reported(explanation) is None:
+            if self.reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
         for finding in self.audit.findings():
-            known = self._reported(finding.explanation)
+            known = self.reported(finding.explanation)
             if known is None:
                 self._add_answer(finding.where, finding.explanation, self._moment())
             else:
                 _merge(known.explanation, finding.explanation)
 
-    def _reported(self, explanation: Explanation) -> Answer | None:
+    def reported(self, explanation: Explanation) -> Answer | None:
         """The answer that has the same cause already."""
         first = explanation.causes[0].where if explanation.causes else None
         return next((known for known in self.answers if known.explanation.category == explanation.category
@@ -358,6 +370,10 @@ class Watch(EventLog):
                 last = last_backward()
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
+
+    def add_answer(self, where: Any, explanation: Explanation) -> bool:
+        """Add what somebody else has found. False if the line has this answer already."""
+        return self._add_answer(where, explanation, self._moment())
 
     def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
         if where is None:

@@ -113,6 +113,12 @@ class Audit:
         self._observe(False)
         self.modules.stop()
 
+    def pause(self) -> None:
+        self._observation.switch(False)
+
+    def resume(self) -> None:
+        self._observe(self.is_observing)
+
     def _observe(self, on: bool) -> None:
         self.is_observing = on
         self._observation.switch(on)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
@@ -79,8 +79,18 @@ def no_backward(q: Question) -> Explanation | None:
     stored = q.watch is None or q.loss is not None or q.storing_trace() is not None
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
+    if q.watch is None and not engine.current.records_always:
+        return _unseen_backward()
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
+
+
+def _unseen_backward() -> Explanation:
+    """Nothing is recorded at present: the last backward that is known need not be the last one."""
+    return Explanation(HEADLINE, "not-seen", "No backward() was seen that could have reached it: none ran, or nothing was "
+                       "recorded when it ran, or its graph is gone.",
+                       "start recording before the forward and the backward; pass loss=... to explain() if the loss is still "
+                       "there.")
 
 
 def before_backward(q: Question) -> Explanation:
@@ -244,6 +254,23 @@ def copied_out(q: Question) -> Explanation | None:
             taken = locate(copy.site)
             if taken is not None and taken.file == called.file and flows_into(taken.file, taken.line, used):
                 return copied_out_explanation(copy, HEADLINE, "none", [])
+    return None
+
+
+def not_seen(q: Question) -> Verdict | None:
+    """A part of the graph was made while nothing was recorded: it may be cut there."""
+    if q.watch is None and q.loss is None and not engine.current.records_always:
+        return _unseen_backward()
+    for root, backward in q.roots()[:1]:
+        if any(node.site_code is None for node in _breadth_first(root)):
+            where = "" if backward is None else f" {at(backward.site)}"
+            return unless_reached_later(q, Explanation(
+                HEADLINE, "not-seen",
+                f"The loss that was differentiated{where} has no way to {q.label}, but a part of its graph was not seen: it was "
+                "made while nothing was recorded. A detach(), a no_grad() or a copied value there would cut it off; or the loss "
+                "does not use it.",
+                "record the forward as well: start recording before it, and run it again.",
+                locate_all(None if backward is None else backward.site)))
     return None
 
 
