@@ -1,4 +1,4 @@
-"""The command `whygrad`. `whygrad run script.py` runs an unchanged PyTorch program on whygrad.
+"""The command `whygrad`. `whygrad run script.py` runs an unchanged PyTorch program, on whygrad or on PyTorch itself.
 
 As with `python`, arguments before the script are whygrad's options, those after it are the script's.
 """
@@ -6,7 +6,6 @@ As with `python`, arguments before the script are whygrad's options, those after
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -39,9 +38,9 @@ def main(arguments: list[str] | None = None) -> int | None:
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
     parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
-    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; audit: run some "
-                        "steps of it and print a check-list of its training; fix: show changes of its source that mend what is "
-                        "wrong; ask: answer a question about it")
+    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, and explain its gradients; "
+                        "audit: run some steps of it and print a check-list of its training; fix: show changes of its source "
+                        "that mend what is wrong; ask: answer a question about it")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
 
@@ -57,8 +56,9 @@ def _version() -> str:
 
 def run_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
-                                     description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
-                                     "surprising about its gradients is explained on standard error when it has ended.",
+                                     description="Run a PyTorch program: on whygrad, where `import torch` gives whygrad, or "
+                                     "on PyTorch itself. What is surprising about its gradients is explained on standard error "
+                                     "when it has ended.",
                                      epilog="Options stand before the script: what stands behind it is given to the "
                                      "program, as with python. Exit code and standard output are those of the program; with "
                                      "--strict, a "
@@ -83,8 +83,24 @@ def run_parser() -> argparse.ArgumentParser:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--engine", choices=("whygrad", "torch"), default="whygrad",
-                        help="what the program runs on: whygrad itself, in torch's place, or real PyTorch")
+    parser.add_argument("--engine", choices=("auto", "whygrad", "torch"), default="auto",
+                        help="what the program runs on: whygrad, in torch's place, or torch, the installed PyTorch; auto (the "
+                        "default): whygrad, unless the program imports what needs PyTorch")
+
+
+def engine_for(program: Program, wanted: str, *, quiet: bool = False) -> str:
+    """The engine to run the program on; with "auto", one line on standard error tells if it is torch."""
+    from whygrad import engine_choice
+
+    if wanted == "auto":
+        reason = engine_choice.needs_torch(program.how, program.target)
+        if reason and not quiet:
+            print(f"whygrad: {program.title} imports {reason}: running on torch (--engine whygrad for whygrad's own engine)",
+                  file=sys.stderr)
+        return "torch" if reason else "whygrad"
+    if wanted == "torch" and not engine_choice.is_installed("torch"):
+        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
+    return wanted
 
 
 def use_engine(name: str) -> None:
@@ -95,8 +111,6 @@ def use_engine(name: str) -> None:
         from whygrad import alias
 
         alias.install()
-    elif importlib.util.find_spec("torch") is None:
-        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
     engine.choose(name)
 
 
@@ -166,7 +180,7 @@ def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    use_engine(options.engine)
+    use_engine(engine_for(program, options.engine, quiet=options.quiet))
     from whygrad.why.session import Outputs, Session
     from whygrad.why.step_limit import EndOfSteps
 
