@@ -26,6 +26,7 @@ from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
 from whygrad.for_torch.tensor_facts import causes_of, counted, facts_of, quietly, version_of, version_record
+from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
 from whygrad.why.engine import Undo
 from whygrad.why.record import Cause
@@ -58,7 +59,7 @@ class Instruments:
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
-                 self._graded()]
+                 self._graded(), name_the_programs_lines()]
         self.switch.turn(True)
         undo.append(lambda: self.switch.turn(False))
         return undo
