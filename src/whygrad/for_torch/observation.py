@@ -37,7 +37,9 @@ class Observation:
     def _entering(self, module: Any, args: Any) -> None:
         self._depths.count = getattr(self._depths, "count", 0) + 1
 
-    def _left(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def _left(self, module: Any, args: Any, *rest: Any) -> None:
+        """After a forward that raised, torch leaves the keyword arguments out."""
+        kwargs, output = rest if len(rest) == 2 else ({}, None)
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None:
             with quietly():

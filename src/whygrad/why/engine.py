@@ -157,7 +157,8 @@ def choose(name: str) -> None:
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:
-    return isinstance(x, current.tensor_class)
+    # By its type: `isinstance` also asks for `x.__class__`, which is code of the program in proxies.
+    return issubclass(type(x), current.tensor_class)
 
 
 def is_node(x: Any) -> TypeGuard[Node]:
@@ -169,7 +170,7 @@ def is_parameter(x: Any) -> TypeGuard[Parameter]:
 
 
 def is_module(x: Any) -> TypeGuard[Module]:
-    return isinstance(x, current.module_class)
+    return issubclass(type(x), current.module_class)
 
 
 def source_of(t: Tensor) -> Any:
