@@ -10,9 +10,12 @@ import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.frames import is_own
+
+if TYPE_CHECKING:
+    from whygrad.why.session import Session
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -79,6 +82,7 @@ def run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
                         help="end the program after N steps of optimizers; its `finally` blocks run")
     add_engine(parser)
+    parser.add_argument("--rank-report", metavar="FOLDER", default="", help=argparse.SUPPRESS)  # of a process of torchrun
     return parser
 
 
@@ -134,6 +138,8 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[argpa
     options = parser.parse_args(own)
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
+    if program.how == "script" and program.target == "torchrun" and not os.path.exists("torchrun"):
+        program = Program("-m", "torch.distributed.run", program.arguments)
     if program.how == "script":
         warn_misplaced_options(parser, program.target, program.arguments)
     return options, program
@@ -180,12 +186,10 @@ def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    use_engine(engine_for(program, options.engine, quiet=options.quiet))
-    from whygrad.why.session import Outputs, Session
+    use_engine(engine := engine_for(program, options.engine, quiet=options.quiet))
     from whygrad.why.step_limit import EndOfSteps
 
-    session = Session(Outputs.of(parser, options), only=options.only, live=options.live, strict=options.strict,
-                      steps=options.steps)
+    session = make_session(parser, options, program, engine)
     try:
         execute(program)
         session.wait_for_threads()
@@ -205,6 +209,25 @@ def run(arguments: list[str]) -> int | None:
     if session.was_cut_short:
         session.end_threads(session.status)
     return session.status or None
+
+
+def make_session(parser: argparse.ArgumentParser, options: argparse.Namespace, program: Program, engine: str) -> Session:
+    """The session of `whygrad run`: a program on torch may be, or may start, one of several processes that train together."""
+    from whygrad.why.session import Outputs, Session
+
+    outputs = Outputs.of(parser, options)
+    given: dict[str, Any] = {"only": options.only, "live": options.live, "strict": options.strict, "steps": options.steps}
+    if engine != "torch":
+        return Session(outputs, **given)
+    from whygrad.for_torch import launching
+    from whygrad.why.ranks import LauncherSession, RankSession, rank_of_environment
+
+    rank = rank_of_environment(options.rank_report != "")
+    if rank is not None:
+        return RankSession(outputs, rank, options.rank_report, **given)
+    session = LauncherSession(outputs, **given)
+    launching.prepare(session, program.how, program.target)
+    return session
 
 
 def audit(arguments: list[str]) -> int:
