@@ -79,7 +79,7 @@ class Recorder(TorchFunctionMode):
             properties["data"].__get__: self._data, properties["data"].__set__: self._set_data,
             Tensor.detach: self._detach, Tensor.detach_: self._detach_in_place, Tensor.register_hook: self._register_hook,
             torch._C._set_grad_enabled: self._set_mode, torch.tensor: self._tensor, torch.as_tensor: self._tensor,
-            Tensor.backward: self._call, torch.autograd.grad: self._call, torch.autograd.backward: self._call,
+            Tensor.backward: self._call, torch.autograd.grad: self._grad, torch.autograd.backward: self._call,
         }
         for name in ("grad", "requires_grad", "grad_fn"):
             special[getattr(Tensor, name).__get__] = self._reader(name)
@@ -146,6 +146,8 @@ class Recorder(TorchFunctionMode):
 
     def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool) -> None:
         if not self.records:
+            if writes:
+                self._written(tensors_in(args[:1]), record.site())
             self._heard(func, args, kwargs, out)
             return
         outs = tensors_in((out,))
@@ -197,8 +199,10 @@ class Recorder(TorchFunctionMode):
                 for edge in node.edges:
                     if isinstance(edge, Node) and edge.site == site and edge.shapes is None:
                         edge.shapes = shapes
-        if o.is_floating_point() and o.numel() <= MAX_TESTED and o.device.type == "cpu" and not bool(torch.isfinite(o).all()):
-            node.nonfinite = "nan" if bool(torch.isnan(o).any()) else "inf"
+        if o.is_floating_point() and o.numel() <= MAX_TESTED and o.device.type == "cpu":
+            with torch.no_grad():  # or the test would save its argument, and be seen by hooks of saved tensors
+                if not bool(torch.isfinite(o.detach()).all()):
+                    node.nonfinite = "nan" if bool(torch.isnan(o.detach()).any()) else "inf"
 
     def _share_operands(self, node: Node) -> None:
         """Nodes made inside of the same call (the transposed weight of a linear layer) may have saved its arguments as well."""
@@ -219,15 +223,17 @@ class Recorder(TorchFunctionMode):
                 nodes += (source,)
             else:
                 causes = record.merge(causes, causes_of(x))
+        name = getattr(func, "__name__", "")
+        if name.endswith("_like") or name.startswith("new_"):
+            return record.created()  # it takes the shape and type of its argument, not its values
         if not nodes:
             return causes or record.created()
         nodes += record.alive_behind(causes)
         if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
             if modes.running is not None:
                 return (Cause("no-create-graph", modes.running.site),)
-            name = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
-            return (Cause("grad-mode-off", site, name, () if name.endswith(".forward") else nodes, origin=modes.off_site),)
-        name = getattr(func, "__name__", "")
+            off = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
+            return (Cause("grad-mode-off", site, off, () if off.endswith(".forward") else nodes, origin=modes.off_site),)
         return (Cause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"), nodes),)
 
     def _written(self, targets: list[Tensor], site: Site) -> None:
@@ -335,6 +341,14 @@ class Recorder(TorchFunctionMode):
         t, hook = args[0], args[1] if len(args) > 1 else kwargs["hook"]
         self.watch.hook_registered(hook)
         return self._call(func, (t, WatchedHook(self.watch, hook, source_of(t))), {})
+
+    def _grad(self, func: Any, args: Any, kwargs: Any) -> Any:
+        results = self._call(func, args, kwargs)
+        if isinstance(results, tuple):
+            outputs = args[0] if args else kwargs["outputs"]
+            create_graph = args[4] if len(args) > 4 else kwargs.get("create_graph", False)
+            self._guarded(self.watch.told, "graded", tuple(tensors_in((outputs,))), results, bool(create_graph))
+        return results
 
     def _set_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
         if not args[0] and torch.is_grad_enabled():
