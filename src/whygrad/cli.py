@@ -13,6 +13,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.frames import is_own
+from whygrad.why import late_notes
 
 if TYPE_CHECKING:
     from whygrad.why.session import Session
@@ -339,6 +340,7 @@ def _report_program_lines_only(traceback: TracebackType | None) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
             keep_program_lines(error)
+        late_notes.add_all(error)
         report(kind, error, error.__traceback__)
 
     sys.excepthook = report_program_lines
