@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from torch.jit import ScriptModule
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.arrays import has_numbers
+from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
 from whygrad.why.audit.observation import Call, ModuleCall
@@ -44,4 +46,6 @@ class Observation:
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None and not is_transforming():
             with quietly():
+                if isinstance(module, ScriptModule) or not all(map(has_numbers, tensors_in((*args, output)))):
+                    return
                 self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))
