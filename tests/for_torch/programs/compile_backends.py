@@ -1,4 +1,4 @@
-"""torch.compile with backends that need no compiler."""
+"""torch.compile with backends that need no compiler. How often they compile is not the same: what is recorded runs uncompiled."""
 import torch
 import torch.nn as nn
 
@@ -15,12 +15,8 @@ for backend in ("eager", "aot_eager"):
         optimizer.step()
         print(backend, step, loss.item(), net[0].weight.grad.norm().item())
 
-count = 0
-
 
 def backend(graph, inputs):
-    global count
-    count += 1
     return graph.forward
 
 
@@ -33,4 +29,3 @@ for size in (3, 3, 5):
     a = torch.ones(size, size, requires_grad=True)
     f(a, a).sum().backward()
     print(size, a.grad.sum().item())
-print("compiled", count, "times")

@@ -43,7 +43,7 @@ with Names() as names:
     step(w)
     with Names() as inner:
         torch.relu(w)
-    w.grad
+    print(w.grad)
 print(names.names, inner.names)
 w.grad = None
 with Ops() as ops:

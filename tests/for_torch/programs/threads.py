@@ -30,7 +30,8 @@ def failing():
         results["failing"] = traceback.format_exc()
 
 
-threads = [Own(), *[threading.Thread(target=work, args=(n,), name=f"worker {n}") for n in range(3)], threading.Thread(target=failing)]
+threads = [Own(),
+           *[threading.Thread(target=work, args=(n,), name=f"worker {n}") for n in range(3)], threading.Thread(target=failing)]
 for t in threads:
     t.start()
 for t in threads:
