@@ -6,6 +6,7 @@ The imports are read from the text of the program and of its own modules; nothin
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import json
 import os
@@ -18,7 +19,7 @@ from importlib import metadata
 from typing import NamedTuple
 
 from whygrad.base.torch_modules import resolve
-from whygrad.base.unsupported import ANSWERS, is_missing_module
+from whygrad.base.unsupported import ANSWERS, Missing, is_missing_module
 
 # Files that are read at most, and bytes of one of them and of all together.
 MAX_FILES, MAX_BYTES, MAX_TOTAL = 60, 1 << 20, 4 << 20
@@ -67,9 +68,9 @@ def is_installed(package: str) -> bool:
 def _reason(found: Import, seen: set[str]) -> str:
     package = found.module.partition(".")[0]
     if package == "torch":
-        missing = next((name for name in (found.module, found.full_name) if is_absent(name)), "")
         is_answered = found.name in ANSWERS.get(found.module, {})
-        return f"{missing}, which whygrad's own engine does not have" if missing and not is_answered else ""
+        missing = "" if is_answered else found.module if is_absent(found.module) else found.full_name if _lacks(found) else ""
+        return f"{missing}, which whygrad's own engine does not have" if missing else ""
     marked = f"package {package}"
     if marked in seen or package in sys.stdlib_module_names or package == "whygrad":
         return ""
@@ -86,6 +87,14 @@ def is_absent(name: str) -> bool:
     except ImportError:
         return True
     return False
+
+
+def _lacks(found: Import) -> bool:
+    """True if a name is imported from a module of torch that whygrad has, but without that name."""
+    if not found.name or not is_absent(found.full_name):
+        return False
+    ours = vars(importlib.import_module(resolve(found.module)))
+    return found.name not in ours or isinstance(ours[found.name], Missing)
 
 
 def requires_torch(package: str) -> bool:
