@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
+from whygrad.why import engine
 from whygrad.why.engine import last_backward
 from whygrad.why.locations import SourceLocation, locate, location_of_line, shortened
 
@@ -138,7 +139,7 @@ class Answer:
                 "line": self.location.line, "category": fields["category"],
                 "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in fields["causes"]],
                 "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"],
-                "parameters": self.explanation.parameters, "odd": self.explanation.odd}
+                "parameters": self.explanation.parameters, "odd": self.explanation.odd, "engine": engine.current.name}
 
     def __str__(self) -> str:
         explanation = self.explanation

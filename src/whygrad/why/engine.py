@@ -112,6 +112,7 @@ class Engine(Protocol):
 
     # Of the program.
 
+    def description(self) -> dict[str, str]: ...
     def optimizers(self) -> list[Any]: ...
     def made_at(self, optimizer: Any) -> Site | None: ...
     def last_backward(self) -> Any: ...
@@ -305,6 +306,11 @@ def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
 def run_in_double(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
     """`run_again` in double precision; empty if the engine cannot do that."""
     return current.run_in_double(node, g, edges)
+
+
+def description() -> dict[str, str]:
+    """What the program runs on, for reports: name, version and device."""
+    return current.description()
 
 
 def optimizers() -> list[Any]:
