@@ -359,7 +359,12 @@ def keep_program_lines(error: BaseException) -> None:
         while entry is not None:
             entries.append(entry)
             entry = entry.tb_next
-        own = [entry for entry in entries if not is_own(entry.tb_frame)]
+        own: list[TracebackType] = []
+        for entry in entries:
+            if not is_own(entry.tb_frame):
+                own.append(entry)
+            elif len(own) >= 2 and own[-1].tb_frame.f_code.co_name == "handle_torch_function":
+                del own[-2:]  # a function of torch that the recorder has entered a second time
         for entry, following in zip(own, [*own[1:], None], strict=False):
             entry.tb_next = following
         if own:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -118,6 +119,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
+        # In anomaly mode: the node at which gradients stopped being finite.
+        self.infinite: Node | None = None
         self._handles: list[Any] = []
 
     def attach(self, watch: Any, roots: list[Any]) -> None:
@@ -181,6 +184,8 @@ class Pass:
                     return
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
+                if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
+                    self.infinite = None if all(map(_is_finite, left)) else node
                 watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
@@ -195,6 +200,10 @@ class Pass:
                     own_notes_of(leaf).reached_by = self.backward
 
         return guarded_hook(watch, came)
+
+
+def _is_finite(g: Any) -> bool:
+    return g is None or bool(np.isfinite(g).all())
 
 
 def guarded_hook(watch: Any, hook: Any) -> Any:
