@@ -13,7 +13,6 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.frames import is_own
-from whygrad.why import late_notes
 
 if TYPE_CHECKING:
     from whygrad.why.session import Session
@@ -95,7 +94,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 def engine_for(program: Program, wanted: str, *, quiet: bool = False) -> str:
     """The engine to run the program on; with "auto", one line on standard error tells if it is torch."""
-    from whygrad import engine_choice
+    from whygrad.base import engine_choice
 
     if wanted == "auto":
         reason = engine_choice.needs_torch(program.how, program.target)
@@ -340,6 +339,8 @@ def _report_program_lines_only(traceback: TracebackType | None) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
             keep_program_lines(error)
+        from whygrad.why import late_notes
+
         late_notes.add_all(error)
         report(kind, error, error.__traceback__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import whygrad
-from whygrad import engine_choice
+from whygrad.base import engine_choice
 from whygrad.cli import Program, engine_for
 
 SOURCE = str(Path(whygrad.__file__).parents[1])
