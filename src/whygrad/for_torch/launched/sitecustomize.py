@@ -5,6 +5,7 @@ was before that; every other one goes on as it is, with the `sitecustomize` that
 """
 
 import contextlib
+import importlib
 import os
 import sys
 
@@ -27,9 +28,9 @@ def run_rank() -> None:
     os.execve(sys.executable, [sys.executable, *flags, *command, *program], environment)
 
 
-def split(arguments: list) -> tuple:
+def split(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Split the arguments of Python into its flags and the program: a script or a module."""
-    flags = []
+    flags: list[str] = []
     rest = iter(arguments)
     for argument in rest:
         if argument == "-c" or argument == "-":
@@ -44,10 +45,10 @@ def split(arguments: list) -> tuple:
 
 def go_on() -> None:
     """Import the `sitecustomize` in whose place this file was found."""
-    own = sys.modules.pop("sitecustomize", None)
+    own = sys.modules.pop("sitecustomize")
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != HERE]
     try:
-        import sitecustomize  # noqa: F401
+        importlib.import_module("sitecustomize")
     except ImportError:
         sys.modules.setdefault("sitecustomize", own)
 
