@@ -7,14 +7,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from whygrad.for_torch import errors
-from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.arrays import array_of, has_numbers
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
-from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
 from whygrad.why.record import Cause
@@ -89,6 +90,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
 
 def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
     global _last
+    if not all(map(has_numbers, outputs)):
+        return None
     if accumulates:
         watch.told("differentiated", tuple(outputs), keeps)
     if not all(t.requires_grad for t in outputs):
@@ -115,6 +118,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
+        # In anomaly mode: the node at which gradients stopped being finite.
+        self.infinite: Node | None = None
         self._handles: list[Any] = []
 
     def attach(self, watch: Any, roots: list[Any]) -> None:
@@ -174,8 +179,12 @@ class Pass:
     def _after(self, watch: Any, node: Node) -> Any:
         def ran(grad_inputs: Any, grad_outputs: Any) -> None:
             with quietly():
+                if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
+                    return
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
+                if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
+                    self.infinite = None if all(map(_is_finite, left)) else node
                 watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
@@ -184,12 +193,16 @@ class Pass:
 
     def _before_deposit(self, watch: Any, leaf: Tensor) -> Any:
         def came(grads: Any) -> None:
-            if grads[0] is not None:
-                with quietly():
+            with quietly():
+                if grads[0] is not None and has_numbers(grads[0]):
                     watch.depositing(leaf, self.backward, array_of(grads[0]))
                     own_notes_of(leaf).reached_by = self.backward
 
         return guarded_hook(watch, came)
+
+
+def _is_finite(g: Any) -> bool:
+    return g is None or bool(np.isfinite(g).all())
 
 
 def guarded_hook(watch: Any, hook: Any) -> Any:

@@ -118,6 +118,10 @@ class TorchEngine:
 
     # Of the program.
 
+    def description(self) -> dict[str, str]:
+        device = torch.cuda.get_device_name() if torch.cuda.is_initialized() else "cpu"
+        return {"name": self.name, "version": torch.__version__, "device": device}
+
     def optimizers(self) -> list[Any]:
         return list(self._optimizers)
 

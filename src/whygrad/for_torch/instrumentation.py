@@ -28,6 +28,8 @@ from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
 from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, quietly, version_of, version_record
+from whygrad.for_torch.traceback_lines import leave_out_the_recorder
+from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
 from whygrad.why.engine import Undo
 from whygrad.why.record import Cause
@@ -60,7 +62,8 @@ class Instruments:
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
-                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded"))]
+                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
+                 name_the_programs_lines(), *leave_out_the_recorder(), _uncompiled(watch)]
         self.switch.turn(True)
         undo.append(lambda: self.switch.turn(False))
         return undo
@@ -391,3 +394,25 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
+
+
+def _uncompiled(watch: Any) -> Undo:
+    """What torch.compile has compiled runs as it is written while it is recorded: a compiler would compile the recorder, too."""
+    plain = torch.compile
+    stances: list[Any] = []
+
+    @functools.wraps(plain)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        if not stances:
+            stances.append(torch.compiler.set_stance("force_eager"))
+            watch.remarks.append("the program uses torch.compile: its functions run uncompiled while they are recorded")
+        return plain(*args, **kwargs)
+
+    restore = put(torch, "compile", compile)
+
+    def stop() -> None:
+        restore()
+        for stance in stances:
+            stance.__exit__(None, None, None)
+
+    return stop

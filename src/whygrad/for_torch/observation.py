@@ -6,13 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from torch.jit import ScriptModule
 from torch.nn.modules.module import (
     _global_forward_hooks_with_kwargs,
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
 
-from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.arrays import has_numbers
+from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
 from whygrad.why.audit.observation import Call, ModuleCall
@@ -44,9 +46,11 @@ class Observation:
         self._depths.count = getattr(self._depths, "count", 0) + 1
 
     def _left(self, module: Any, args: Any, *rest: Any) -> None:
-        """`rest` is (keyword arguments, output); of a forward that raised, torch gives only the output, None."""
-        *kwargs, output = rest
+        """After a forward that raised, torch leaves the keyword arguments out."""
+        kwargs, output = rest if len(rest) == 2 else ({}, None)
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None and not is_transforming():
             with quietly():
-                self.on_module(ModuleCall(module, args, kwargs[0] if kwargs else {}, output, depth, record.site()))
+                if isinstance(module, ScriptModule) or not all(map(has_numbers, tensors_in((*args, output)))):
+                    return
+                self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))

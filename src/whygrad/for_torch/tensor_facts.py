@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from whygrad.why.record import Causes, Site
 
@@ -139,5 +142,11 @@ def count() -> int:
 
 
 def quietly() -> Any:
-    """A context in which torch's functions tell nobody of themselves."""
-    return torch._C.DisableTorchFunction()
+    """A context in which torch's functions tell nobody of themselves, modes and subclasses of the program included."""
+    return _unnoticed() if torch._C._len_torch_dispatch_stack() else torch._C.DisableTorchFunction()
+
+
+@contextmanager
+def _unnoticed() -> Iterator[None]:
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield

@@ -13,6 +13,7 @@ import numpy as np
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.refusing import RefusingArray
+from whygrad.cli import version
 from whygrad.core import engine
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Node, next_sequence_number, row_node
@@ -161,6 +162,9 @@ class WhygradEngine:
             node.saved = saved
 
     # Of the program.
+
+    def description(self) -> dict[str, str]:
+        return {"name": self.name, "version": version(), "device": "cpu"}
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)

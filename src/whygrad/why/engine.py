@@ -114,6 +114,7 @@ class Engine(Protocol):
 
     # Of the program.
 
+    def description(self) -> dict[str, str]: ...
     def optimizers(self) -> list[Any]: ...
     def made_at(self, optimizer: Any) -> Site | None: ...
     def last_backward(self) -> Any: ...
@@ -159,7 +160,7 @@ def choose(name: str) -> None:
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:
-    # isinstance() would look up `__class__`, and objects of a program may do anything then.
+    # By its type: `isinstance` also asks for `x.__class__`, which is code of the program in proxies.
     return issubclass(type(x), current.tensor_class)
 
 
@@ -307,6 +308,11 @@ def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
 def run_in_double(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
     """`run_again` in double precision; empty if the engine cannot do that."""
     return current.run_in_double(node, g, edges)
+
+
+def description() -> dict[str, str]:
+    """What the program runs on, for reports: name, version and device."""
+    return current.description()
 
 
 def optimizers() -> list[Any]:
