@@ -22,14 +22,11 @@ next_sequence_number = itertools.count().__next__
 
 KEY = "whygrad"
 
-# torch's names of ops that whygrad's table has under another name.
-NAMES = {"mm": "matmul", "bmm": "matmul", "native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm",
-         "native_group_norm": "group_norm", "cudnn_batch_norm": "batch_norm", "miopen_batch_norm": "batch_norm",
-         "mkldnn_convolution": "convolution", "cudnn_convolution": "convolution", "linalg_vector_norm": "norm",
-         "log_sigmoid": "logsigmoid", "to_copy": "to", "unsafe_view": "view", "nll_loss2d": "nll_loss",
-         "max_pool2d_with_indices": "max_pool2d", "native_dropout": "dropout", "sgn": "sign", "reshape_alias": "view"}
-# Views that are no rows of their own.
-VIEWS = {"view", "reshape", "alias", "expand", "as_strided", "unbind", "split", "chunk", "squeeze", "unsqueeze", "transpose"}
+# torch's names of ops that the table has under another name.
+NAMES = {"native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm", "cudnn_batch_norm": "batch_norm",
+         "miopen_batch_norm": "batch_norm", "mkldnn_convolution": "convolution", "cudnn_convolution": "convolution",
+         "linalg_vector_norm": "norm", "unsafe_view": "view", "nll_loss2d": "nll_loss", "max_pool2d_with_indices": "max_pool2d",
+         "native_dropout": "dropout"}
 # Options that a rule asks for, by the names of the table, and torch's name of each.
 OPTIONS = {"softmax": {"axis": "dim"}, "log_softmax": {"axis": "dim"}, "nll_loss": {"ignore_index": "ignore_index"},
            "embedding": {"padding_idx": "padding_idx"}}
@@ -43,7 +40,7 @@ class NodeKind:
         self.row = None if is_function else TABLE.get(self.name)
         inputs = [] if self.row is None else [i for i in self.row.inputs if not isinstance(self.row.rules.get(i), NoGrad)]
         self.arguments = tuple([*inputs, *[f"argument {i}" for i in range(len(inputs), edges)]][:edges])
-        self.is_view = self.name in VIEWS or (self.row is not None and self.row.view)
+        self.is_view = self.name == "reshape" or (self.row is not None and self.row.view)
         self.options = OPTIONS.get(self.name, {})
 
     def saved_name(self, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import threading
@@ -28,18 +29,18 @@ from whygrad.for_torch.tensor_facts import (
     version_of,
     version_record,
 )
+from whygrad.ops import TABLE
+from whygrad.ops.table import NoGrad
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
 from whygrad.why.record import Cause, Causes, Site
 from whygrad.why.run_facts import ValueCopy, behind
 
-# Why the result of a function has no derivative.
-REASONS = {"argmax": "indices are integers", "argmin": "indices are integers", "argsort": "indices are integers",
-           "long": "integers do not change by small steps", "int": "integers do not change by small steps",
-           "bool": "booleans do not change by small steps", "bernoulli": "a random draw has no derivative",
+# Why the result of a function that is no row of the table has no derivative.
+REASONS = {"argsort": "indices are integers", "bernoulli": "a random draw has no derivative",
            "multinomial": "random indices are integers", "sign": "a step function",
-           **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne", "__gt__", "__lt__", "__ge__", "__le__", "__eq__", "__ne__",
-                            "isnan", "isfinite"), "a comparison gives booleans")}
+           **dict.fromkeys(("long", "int", "short", "byte"), "integers do not change by small steps"),
+           "bool": "booleans do not change by small steps"}
 # Functions that copy a tensor's value out, and how it is told.
 COPYING = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float()", "__int__": "int()",
            "__array__": "a NumPy array"}
@@ -238,7 +239,7 @@ class Recorder(TorchFunctionMode):
                 return (Cause("no-create-graph", modes.running.site),)
             off = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
             return (Cause("grad-mode-off", site, off, () if off.endswith(".forward") else nodes, origin=modes.off_site),)
-        return (Cause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"), nodes),)
+        return (Cause("non-differentiable-op", site, why_constant(name), nodes),)
 
     def _written(self, targets: list[Tensor], site: Site) -> None:
         for t in targets:
@@ -398,6 +399,14 @@ class WatchedHook:
         with quietly():
             self.watch.hook_ran(self.target, self.hook, before, g if result is None else result)
         return result
+
+
+@functools.cache
+def why_constant(name: str) -> str:
+    """Why a function has no derivative."""
+    row = TABLE.get(name.strip("_"))
+    constant = next((rule for rule in row.rules.values() if isinstance(rule, NoGrad)), None) if row is not None else None
+    return REASONS.get(name) or (f"{name} has no derivative" if constant is None else constant.reason)
 
 
 def event_of(name: str) -> str:
