@@ -147,7 +147,11 @@ class TorchEngine:
 
     def instrument(self, watch: Any) -> list[Undo]:
         self._instruments = Instruments(watch, self._optimizers, self._made_at)
-        return self._instruments.install()
+        return [self._let_go, *self._instruments.install()]
+
+    def _let_go(self) -> None:
+        """Nobody listens any more; a watch that ends must not switch the recorder on again."""
+        self._instruments = None
 
     def listen(self, calls: bool, records: bool) -> None:
         if self._instruments is not None:
