@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from whygrad.for_torch import errors
 from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
 from whygrad.for_torch.recorder import is_transforming
@@ -21,10 +23,15 @@ from whygrad.why.record import Cause
 
 _next_number = itertools.count(1).__next__
 _last: Backward | None = None
+# Passes that were not traced, to tell which of them freed a graph.
+_untraced: deque[Backward] = deque(maxlen=256)
 
 
 class Backward:
     """One pass."""
+
+    # The sequence number of the root's node, where the graph was not looked at.
+    root_number = -1
 
     def __init__(self, root: Any, create_graph: bool = False, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _next_number()
@@ -69,18 +76,24 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         if begun is not None:
             modes.running = begun.backward
             begun.backward.depth = 0 if outer is None else outer.depth + 1
+        since = sequence_number()
         try:
             with recording():
                 results = plain(outputs, *args, **kwargs)
         except Exception as error:
             with quietly():
+                if begun is not None and not begun.nodes:
+                    watch.guarded_call("post mortem", begun.look_back, outputs)
                 errors.explain_backward(watch, error, begun, outputs, inputs or ())
             raise
         finally:
             modes.running = outer
             if begun is not None:
                 begun.detach()
-        if begun is not None:
+        if begun is not None and not watch.traces:
+            if create_graph:
+                ring.add(since, sequence_number(), begun.backward.site)
+        elif begun is not None:
             with quietly():
                 watch.guarded_call("ended", begun.finish, watch, results, bool(keep_graph or create_graph))
         return results
@@ -94,10 +107,13 @@ def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulate
         watch.told("differentiated", tuple(outputs), keeps)
     if not all(t.requires_grad for t in outputs):
         return None  # torch raises
-    roots = [source_of(t) for t in outputs]
-    backward = _last = Backward(roots[0], create_graph, keeps, not accumulates)
     if not watch.traces:
+        backward = _last = Backward(None, create_graph, keeps, not accumulates)
+        fn = grad_fn_of(outputs[0])
+        backward.root_number = -1 if fn is None else fn._sequence_nr()
+        _untraced.append(backward)
         return Pass(backward)
+    backward = _last = Backward(source_of(outputs[0]), create_graph, keeps, not accumulates)
     captures = {source: None for t in inputs if (source := source_of(t)) is not None} if inputs else None
     watch.begin(backward, captures, accumulates)
     running = Pass(backward)
@@ -136,6 +152,27 @@ class Pass:
             self.nodes.append(node)
             self._handles += [fn.register_prehook(self._before(node)), fn.register_hook(self._after(watch, node))]
             pending += [behind for behind, _ in fn.next_functions if behind is not None]
+
+    def look_back(self, outputs: Any) -> None:
+        """A pass that was not traced has raised: see what its graph still tells."""
+        pending = [fn for t in outputs if (fn := grad_fn_of(t)) is not None]
+        seen: set[Any] = set()
+        while pending:
+            fn = pending.pop()
+            if fn in seen or isinstance(getattr(fn, "variable", None), Tensor):
+                continue
+            seen.add(fn)
+            node = node_for(fn, NOWHERE)
+            node.fn = fn
+            if node.freed is None and node.is_freed():
+                node.freed = self._freed_by(fn._sequence_nr())
+            self.nodes.append(node)
+            pending += [behind for behind, _ in fn.next_functions if behind is not None]
+
+    def _freed_by(self, number: int) -> Backward | None:
+        """The untraced pass that freed the node with this number, if only passes of one line can have done it."""
+        able = [b for b in _untraced if b is not self.backward and b.root_number >= number and not b.keep]
+        return able[-1] if able and all(b.site == able[0].site for b in able) else None
 
     def detach(self) -> None:
         for handle in self._handles:

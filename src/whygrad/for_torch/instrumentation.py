@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader, WeightedRandomSampler
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
@@ -60,12 +61,11 @@ class Instruments:
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
                  self._graded()]
         self.switch.turn(True)
-        undo.append(lambda: self.switch.turn(False))
+        undo += [ring.clear, lambda: self.switch.turn(False)]
         return undo
 
     def listen(self, calls: bool, records: bool) -> None:
-        self.recorder.records = records
-        self.switch.turn(calls or records)
+        self.recorder.records, self.recorder.hears = records, calls
 
     def _telling(self, event: str) -> Callable[..., None]:
         def tell(owner: Any, *_: Any) -> None:
@@ -87,10 +87,6 @@ class Instruments:
             if any(isinstance(x, (torch.dtype, Tensor)) for x in args):
                 watch.told("converted", module)
 
-        def zeroing(module: Any, *_: Any) -> None:
-            watch.told("zeroed", module)
-            self._clear(module.parameters())
-
         plain = Module.__setattr__
 
         @functools.wraps(plain)
@@ -102,7 +98,7 @@ class Instruments:
         return [listen(watch, Module, "__init__", after=self._telling("module_made")),
                 listen(watch, Module, "train", before=lambda module, mode=True, *_: watch.told("mode_set", module, mode)),
                 listen(watch, Module, "load_state_dict", before=loading), listen(watch, Module, "to", before=converting),
-                listen(watch, Module, "zero_grad", before=zeroing), put(Module, "__setattr__", __setattr__)]
+                self._zeroing(Module, lambda module: module.parameters()), put(Module, "__setattr__", __setattr__)]
 
     def _module_hooks(self, name: str) -> Undo:
         watch, plain = self.watch, getattr(Module, name)
@@ -137,19 +133,33 @@ class Instruments:
         self.switch.pause(False)
         with quietly():
             site = record.site()
-            for p in (p for group in optimizer.param_groups for p in group["params"]):
+            ring.add_write(None, 0, site)
+            for p in held_by(optimizer):
                 version, now = version_record(p), counted(p)
                 if version.value != now:
                     version.value, version.site = now, site
             self.watch.after_step(optimizer)
 
-    def _clear(self, parameters: Any) -> None:
+    def _zeroing(self, owner: Any, parameters_of: Callable[[Any], Any]) -> Undo:
+        """zero_grad() reads and sets each gradient: it is heard of as one event."""
+        plain = owner.zero_grad
+
+        @functools.wraps(plain)
+        def zero_grad(of: Any, *args: Any, **kwargs: Any) -> Any:
+            with quietly():
+                self.watch.guarded_call("zero_grad", self._clear, of, parameters_of(of))
+            with self.switch.paused():
+                return plain(of, *args, **kwargs)
+
+        return put(owner, "zero_grad", zero_grad)
+
+    def _clear(self, owner: Any, parameters: Any) -> None:
         """Gradients are about to be cleared."""
-        if not self.switch.is_on:  # the recorder sees it by itself
-            site = record.site()
-            for p in parameters:
-                if p.grad is not None:
-                    note_grad(p, "cleared", site)
+        self.watch.told("zeroed", owner)
+        site = record.site()
+        for p in parameters:
+            if p.grad is not None:
+                note_grad(p, "cleared", site)
 
     def _optimizers_and_schedulers(self) -> list[Undo]:
         watch = self.watch
@@ -169,13 +179,9 @@ class Instruments:
             self._optimizers.add(optimizer)
             watch.told("optimizer_constructed", optimizer)
 
-        def zeroing(optimizer: Any, *_: Any) -> None:
-            watch.told("zeroed", optimizer)
-            self._clear(p for group in optimizer.param_groups for p in group["params"])
-
         schedulers = [kind for kind in vars(lr_scheduler).values() if inspect.isclass(kind) and "step" in vars(kind)
                       and issubclass(kind, lr_scheduler.LRScheduler)]
-        return [put(Optimizer, "__init__", __init__), listen(watch, Optimizer, "zero_grad", before=zeroing),
+        return [put(Optimizer, "__init__", __init__), self._zeroing(Optimizer, held_by),
                 listen(watch, Optimizer, "load_state_dict", after=self._telling("state_loaded")),
                 *[listen(watch, kind, "step", before=self._telling("scheduler_stepped")) for kind in schedulers],
                 *[listen(watch, kind, "__init__", after=self._telling("scheduler_made"))
@@ -199,11 +205,8 @@ class Instruments:
                 parameters = list(parameters)  # a generator, which can be used only once
             with quietly():
                 watch.clipping(parameters)
-            self.switch.pause(True)
-            try:
+            with self.switch.paused():
                 result = plain(parameters, *args, **kwargs)
-            finally:
-                self.switch.pause(False)
             with quietly():
                 watch.clipped(name, parameters, args[0] if args else kwargs[CLIPPING[name]], result)
             return result
@@ -256,6 +259,10 @@ class Instruments:
         return put(threading.Thread, "run", run)
 
 
+def held_by(optimizer: Any) -> list[Any]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def _parameters(watch: Any) -> list[Undo]:
     """nn.Parameter(...) and its deepcopy."""
     plain, plain_copy = Parameter.__new__, Parameter.__deepcopy__
@@ -296,13 +303,16 @@ def _functions(watch: Any) -> Undo:
     """Function.apply."""
     plain = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
 
-    def applied(function: Any, args: Any, out: Any) -> None:
+    def applied(function: Any, args: Any, out: Any, since: int) -> None:
         site = record.site()
+        if not watch.traces:
+            ring.add(since, sequence_number(), site)
+            return
         ins = tensors_in(args)
         for o in tensors_in((out,)):
             fn = grad_fn_of(o)
             if fn is not None and KEY not in fn.metadata:
-                node = node_for(fn, site)
+                node = node_for(fn, site, since)
                 cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
                 node.cuts = cuts if any(cuts) else None
                 node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
@@ -315,7 +325,7 @@ def _functions(watch: Any) -> Undo:
                     facts_of(o).causes = (Cause("grad-mode-off", site, modes.off_name, sources, origin=modes.off_site),)
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        outer = modes.off_name, modes.off_site
+        outer, since = (modes.off_name, modes.off_site), sequence_number()
         if torch.is_grad_enabled():
             modes.off_name, modes.off_site = f"{cls.__name__}.forward", record.site()
         try:
@@ -324,7 +334,7 @@ def _functions(watch: Any) -> Undo:
             modes.off_name, modes.off_site = outer
         if not is_internal_function(cls):
             with quietly():
-                watch.guarded_call("apply", applied, cls, args, out)
+                watch.guarded_call("apply", applied, cls, args, out, since)
         return out
 
     return put(torch.autograd.Function, "apply", classmethod(apply))

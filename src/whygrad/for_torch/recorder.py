@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import errors
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, Node, grad_fn_of, node_for, source_of
 from whygrad.for_torch.tensor_facts import (
@@ -29,7 +30,7 @@ from whygrad.for_torch.tensor_facts import (
 )
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
-from whygrad.why.record import Cause, Causes, Site
+from whygrad.why.record import Cause, Causes, Site, UnfollowedCause
 from whygrad.why.run_facts import ValueCopy, behind
 
 # Why the result of a function has no derivative.
@@ -67,6 +68,8 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.watch = watch
         self.records = True
+        # Whether losses, reads and copied values are told while nothing is recorded.
+        self.hears = True
         # False while a call passes by as if there were no mode.
         self.is_on = True
         self._names: dict[Any, str] = {}
@@ -87,15 +90,23 @@ class Recorder(TorchFunctionMode):
             special[getattr(Tensor, name)] = self._copier(how)
         # What to do for each function: a handler, or None for those that are of no interest.
         self._handlers: dict[Any, Handler | None] = dict(special)
+        # The same between the rounds that are recorded: while losses, reads and copies are heard of, and while they are not.
+        cutting = {properties["data"].__get__: self._cut_lean, Tensor.detach: self._cut_lean, torch.tensor: self._op_lean,
+                   torch.as_tensor: self._op_lean}
+        self._lean_handlers: dict[Any, Handler | None] = {**special, **cutting}
+        ignored = {getattr(Tensor, name).__get__ for name in ("requires_grad", "grad_fn")} | {
+            getattr(Tensor, name) for name in COPYING}
+        self._resting_handlers = {func: None if func in ignored else handler for func, handler in self._lean_handlers.items()}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not self.is_on:
             return func(*args, **kwargs)
+        handlers = self._handlers if self.records else self._lean_handlers if self.hears else self._resting_handlers
         try:
-            handler = self._handlers[func]
+            handler = handlers[func]
         except KeyError:
-            handler = self._handlers[func] = self._handler_for(func)
+            handler = handlers[func] = self._handler_for(func)
         if handler is None or is_transforming():
             return func(*args, **kwargs)
         outer, self._handling.now = self.is_handling(), True
@@ -112,22 +123,80 @@ class Recorder(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__", "__delete__"):
             of = getattr(getattr(func, "__self__", None), "__name__", "")
-            return self._op if name == "__get__" and of in VIEW_PROPERTIES else None
+            is_op = name == "__get__" and of in VIEW_PROPERTIES
+            return None if not is_op else self._op if self.records else self._op_lean
         if name in SILENT or "record_function" in name.lower():
             return None
-        return self._write if (name.endswith("_") and not name.endswith("__")) or name in WRITING else self._op
+        if (name.endswith("_") and not name.endswith("__")) or name in WRITING:
+            return self._write if self.records else self._write_lean
+        return self._op if self.records else self._op_lean
 
     # Ordinary functions.
 
     def _op(self, func: Any, args: Any, kwargs: Any) -> Any:
+        since = sequence_number()
         out = self._call(func, args, kwargs)
-        self._guarded(self._note, func, args, kwargs, out, False)
+        self._guarded(self._note, func, args, kwargs, out, False, since)
         return out
 
     def _write(self, func: Any, args: Any, kwargs: Any) -> Any:
+        since = sequence_number()
         out = self._call(func, args, kwargs)
-        self._guarded(self._note, func, args, kwargs, out, True)
+        self._guarded(self._note, func, args, kwargs, out, True, since)
         return out
+
+    # The same between rounds that are recorded: see lean.py.
+
+    def _op_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        begin = sequence_number()
+        out = self._call(func, args, kwargs)
+        end = sequence_number()
+        if end != begin:
+            ring.add(begin, end, record.site())
+        elif type(out) is Tensor and not out.requires_grad:
+            self._guarded(self._note_lean_cut, func, args, out)
+        if self.hears:
+            self._guarded(self._heard, func, args, kwargs, out)
+        return out
+
+    def _write_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._op_lean(func, args, kwargs)
+        self._guarded(self._note_lean_write, args)
+        return out
+
+    def _cut_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        self._guarded(self._note_lean_cut, func, args, out)
+        return out
+
+    def _note_lean_write(self, args: Any) -> None:
+        if args and isinstance(args[0], Tensor):
+            ring.add_write(args[0].shape, counted(args[0]), record.site())
+
+    def _note_lean_cut(self, func: Any, args: Any, out: Tensor) -> None:
+        """The cause alone: what is behind it is not searched, and so an answer must not conclude from what it does not find."""
+        known: Causes = ()
+        for x in args:
+            if type(x) is list or type(x) is tuple:
+                x = next((y for y in x if isinstance(y, Tensor) and y.requires_grad), None)
+            if not isinstance(x, Tensor):
+                continue
+            if x.requires_grad:
+                facts_of(out).causes = (self._lean_cause(func),)
+                return
+            known = known or causes_of(x)
+        if known and known[0].kind != "created":
+            facts_of(out).causes = known
+
+    def _lean_cause(self, func: Any) -> Cause:
+        name, site = getattr(func, "__name__", ""), record.site()
+        if func is Tensor.detach or name == "__get__":
+            return UnfollowedCause("detach", site, ".detach()" if name == "detach" else ".data")
+        if func is torch.tensor or func is torch.as_tensor:
+            return UnfollowedCause("value-copied-out", site, "torch.tensor(...)")
+        if torch.is_grad_enabled():
+            return UnfollowedCause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"))
+        return UnfollowedCause("grad-mode-off", site, modes.off_name, (), modes.off_site)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
         try:
@@ -144,10 +213,7 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.watch.failed_in(note.__name__.strip("_"), error)
 
-    def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool) -> None:
-        if not self.records:
-            self._heard(func, args, kwargs, out)
-            return
+    def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool, since: int) -> None:
         outs = tensors_in((out,))
         if outs or writes:
             ins = [*tensors_in(args), *tensors_in(kwargs.values())]
@@ -156,7 +222,7 @@ class Recorder(TorchFunctionMode):
                 self._written(tensors_in((kwargs["out"],)) if "out" in kwargs else ins[:1], site)
                 outs = outs or ins[:1]
             for o in outs:
-                self._note_result(func, o, ins, site, writes)
+                self._note_result(func, o, ins, site, writes, since)
         self._heard(func, args, kwargs, out)
 
     def _name_of(self, func: Any) -> str:
@@ -168,19 +234,19 @@ class Recorder(TorchFunctionMode):
                 found.startswith("torch.Tensor.")) else found
         return name
 
-    def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool) -> None:
+    def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool, since: int) -> None:
         fn = grad_fn_of(o)
         if fn is not None:
             if KEY not in fn.metadata:
-                self._record(func, fn, o, ins, site)
+                self._record(func, fn, o, ins, site, since)
         elif not o.requires_grad or (o._is_view() and not torch.is_grad_enabled()):
             if writes or not any(o is i for i in ins):
                 facts_of(o).causes = self._causes(func, ins, site)
         elif known_facts(o) is None:  # a new leaf that requires grad
             facts_of(o).causes = record.created()
 
-    def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site) -> None:
-        node = node_for(fn, site)
+    def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site, since: int) -> None:
+        node = node_for(fn, site, since)
         name = getattr(func, "__name__", "")
         cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
         node.cuts = cuts if any(cuts) else None
