@@ -6,6 +6,7 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,7 +45,7 @@ class Backward:
         self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
         # Why the gradients that it computes have no history.
         self.causes = (Cause("no-create-graph", self.site),)
-        # The node that it has reached.
+        # The node of a custom Function, while it runs.
         self.at: Node | None = None
 
 
@@ -145,12 +146,14 @@ class Pass:
             leaf = getattr(fn, "variable", None)
             if isinstance(leaf, Tensor):
                 self.leaves.append(leaf)
-                self._handles.append(fn.register_prehook(self._before_deposit(watch, leaf)))
+                self._handles.append(fn.register_prehook(partial(self._depositing, watch, leaf)))
                 continue
             node = node_for(fn, NOWHERE)
             node.fn = fn
             self.nodes.append(node)
-            self._handles += [fn.register_prehook(self._before(node)), fn.register_hook(self._after(watch, node))]
+            if node.function is not None or "NotImplemented" in type(node).__name__:  # it may raise, or run hooks
+                self._handles.append(fn.register_prehook(partial(self._reached, node)))
+            self._handles.append(fn.register_hook(partial(self._ran, watch, node)))
             pending += [behind for behind, _ in fn.next_functions if behind is not None]
 
     def look_back(self, outputs: Any) -> None:
@@ -198,48 +201,36 @@ class Pass:
         if watch.traces:
             watch.ended(self.backward)
 
-    def _before(self, node: Node) -> Any:
-        def reached(grads: Any) -> None:
-            self.backward.at = node
-            if node.function is not None and not self.backward.create_graph:
-                with quietly():
-                    for g in grads:
-                        if g is not None:
-                            facts_of(g).causes = self.backward.causes
+    # The hooks. They return nothing, and never raise.
 
-        return reached
+    def _reached(self, node: Node, grads: Any) -> None:
+        self.backward.at = node
+        if node.function is not None and not self.backward.create_graph:
+            with quietly():
+                for g in grads:
+                    if g is not None:
+                        facts_of(g).causes = self.backward.causes
 
-    def _after(self, watch: Any, node: Node) -> Any:
-        def ran(grad_inputs: Any, grad_outputs: Any) -> None:
+    def _ran(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> None:
+        self.backward.at = None
+        try:
             with quietly():
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
                 watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
+        except Exception as error:
+            watch.failed_in("ran", error)
 
-        return guarded_hook(watch, ran)
-
-    def _before_deposit(self, watch: Any, leaf: Tensor) -> Any:
-        def came(grads: Any) -> None:
-            if grads[0] is not None:
+    def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
+        if grads[0] is not None:
+            try:
                 with quietly():
                     watch.depositing(leaf, self.backward, array_of(grads[0]))
                     own_notes_of(leaf).reached_by = self.backward
-
-        return guarded_hook(watch, came)
-
-
-def guarded_hook(watch: Any, hook: Any) -> Any:
-    """A hook that never raises, and returns nothing."""
-
-    def guarded(*args: Any) -> None:
-        try:
-            hook(*args)
-        except Exception as error:
-            watch.failed_in(hook.__name__, error)
-
-    return guarded
+            except Exception as error:
+                watch.failed_in("depositing", error)
 
 
 def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:

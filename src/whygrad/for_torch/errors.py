@@ -35,7 +35,8 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
     """backward() or autograd.grad() has raised. `running` is the backward.Pass, or None if it did not begin."""
     text = str(error)
     at: Node | None = None if running is None else running.backward.at
-    nodes: list[Node] = [] if running is None else running.nodes
+    # In the order in which they run: the latest first.
+    nodes: list[Node] = [] if running is None else sorted(running.nodes, key=lambda node: -node.fn._sequence_nr())
     if "does not require grad and does not have a grad_fn" in text:
         tell(watch, error, "no_grad_fn", next((t for t in outputs if not t.requires_grad), outputs[0]))
     elif "backward through the graph a second time" in text or "saved tensors after they have already been freed" in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -263,8 +264,8 @@ class Recorder(TorchFunctionMode):
                 for edge in node.edges:
                     if isinstance(edge, Node) and edge.site == site and edge.shapes is None:
                         edge.shapes = shapes
-        if o.is_floating_point() and o.numel() <= MAX_TESTED and o.device.type == "cpu" and not bool(torch.isfinite(o).all()):
-            node.nonfinite = "nan" if bool(torch.isnan(o).any()) else "inf"
+        if o.is_floating_point() and o.device.type == "cpu" and o.numel() <= MAX_TESTED:
+            node.nonfinite = nonfinite_in(o)
 
     def _share_operands(self, node: Node) -> None:
         """Nodes made inside of the same call (the transposed weight of a linear layer) may have saved its arguments as well."""
@@ -464,6 +465,14 @@ def address_of(t: Tensor) -> int:
         return t.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
         return 0
+
+
+def nonfinite_in(t: Tensor) -> str:
+    """ "nan", "inf", or "" if all numbers are finite. A sum is fast, and finite only then; a few finite sums overflow."""
+    with torch.no_grad():
+        if math.isfinite(t.sum()) or bool(torch.isfinite(t).all()):
+            return ""
+        return "nan" if bool(torch.isnan(t).any()) else "inf"
 
 
 def is_transforming() -> bool:
