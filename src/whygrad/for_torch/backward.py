@@ -20,6 +20,7 @@ from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_
 from whygrad.for_torch.recorder import is_transforming
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
+from whygrad.why.gradient_flow import gradient_state, known_states
 from whygrad.why.record import Cause
 
 _next_number = itertools.count(1).__next__
@@ -133,6 +134,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
+        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
+        self._on_the_way: dict[Any, tuple[Any, str]] = {}
         self._handles: list[Any] = []
 
     def attach(self, watch: Any, roots: list[Any]) -> None:
@@ -217,17 +220,42 @@ class Pass:
             with quietly():
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
-                watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                if len(grad_outputs) == 1 and came:
+                    self._recognize(node, grad_outputs[0], came[0])
+                try:
+                    for edge, g, array in zip(node.edges, grad_inputs, left, strict=False):
+                        if g is not None and edge is not None:
+                            self._send(edge, g, array)
+                    watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                finally:
+                    known_states.clear()
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
         except Exception as error:
             watch.failed_in("ran", error)
 
+    def _recognize(self, target: Any, g: Tensor, array: Any) -> None:
+        """A gradient that left one node comes to the next as it is, unless others are added or a hook changes it. The engine
+        holds it in between, so that no other can have its memory: its state need not be computed again."""
+        sent = self._on_the_way.pop(target, None)
+        if sent is not None and g.layout is torch.strided and sent[0] == (g.data_ptr(), g._version, g.shape):
+            known_states[id(array)] = sent[1]
+
+    def _send(self, target: Any, g: Tensor, array: Any) -> None:
+        state = known_states[id(array)] = gradient_state(array)
+        if g.layout is torch.strided:
+            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state
+
     def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
         if grads[0] is not None:
             try:
                 with quietly():
-                    watch.depositing(leaf, self.backward, array_of(grads[0]))
+                    array = array_of(grads[0])
+                    self._recognize(leaf, grads[0], array)
+                    try:
+                        watch.depositing(leaf, self.backward, array)
+                    finally:
+                        known_states.clear()
                     own_notes_of(leaf).reached_by = self.backward
             except Exception as error:
                 watch.failed_in("depositing", error)
