@@ -15,7 +15,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 from whygrad.base.frames import add_internal_packages
-from whygrad.for_torch import backward, nodes, tensor_facts
+from whygrad.for_torch import backward, later, nodes, tensor_facts
 from whygrad.for_torch.arrays import array_of, is_sparse, kind_of
 from whygrad.for_torch.instrumentation import Instruments
 from whygrad.for_torch.modes import modes
@@ -27,6 +27,7 @@ from whygrad.why.record import Site
 
 class TorchEngine:
     name = "torch"
+    listens_cheaply = False
     tensor_class, node_class = Tensor, Node
     parameter_class, module_class, function_class = torch.nn.Parameter, torch.nn.Module, torch.autograd.Function
     hooks = SimpleNamespace(**{name: value for part in (torch_module, torch_optimizer) for name, value in vars(part).items()
@@ -48,6 +49,10 @@ class TorchEngine:
     array_of = staticmethod(array_of)
     is_sparse = staticmethod(is_sparse)
     kind_of = staticmethod(kind_of)
+
+    is_near = staticmethod(later.is_near)
+    total_later = staticmethod(later.total_later)
+    glance = staticmethod(later.glance)
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         with tensor_facts.quietly():
@@ -104,6 +109,9 @@ class TorchEngine:
 
     def output_of(self, node: Node) -> Any:
         return np.asarray([float(node.nonfinite)]) if node.nonfinite else None
+
+    def was_seen(self, node: Node) -> bool:
+        return node.was_seen
 
     def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if node.fn is None:

@@ -69,8 +69,9 @@ class Watch(EventLog):
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
-        # Reads of gradients by the program.
+        # Reads of gradients by the program, and the lines that read them.
         self._reads = 0
+        self._reading: set[Any] = set()
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -97,9 +98,14 @@ class Watch(EventLog):
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
-        self.traces = on or self.live or self._reads > 0
+        self.traces = on or (self.live and engine.current.listens_cheaply) or (self._reads > 0 and not self._trusts_reads())
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
         engine.current.listen(self._hears_calls, self.traces)
+
+    def _trusts_reads(self) -> bool:
+        """True if all lines that read gradients have found nothing wrong often enough, and tracing is dear."""
+        return not engine.current.listens_cheaply and all(
+            self._fine_reads.get(site, 0) > TRUSTED_AFTER for site in self._reading)
 
     def listen(self, on: bool) -> None:
         self._hears_calls = on
@@ -210,6 +216,13 @@ class Watch(EventLog):
         question = Question(t, frame=frame)
         if what == "grad":
             self._reads += 1
+            site = frame.f_code, frame.f_lasti
+            self._reading.add(site)
+            if not self.traces and self._trusts_reads():
+                if value is None:
+                    self._fine_reads[site] = 0
+                    self.audit.arm()
+                return
             if not self.traces and not self._is_known(t):
                 self.trace(True)  # from now on
                 return
@@ -249,6 +262,7 @@ class Watch(EventLog):
     @guarded
     def before_step(self, optimizer: Any) -> None:
         if self.audit.is_resting:
+            self.audit.glance(optimizer)
             return
         self.audit.begin_step(optimizer)
         if not self.traces:
@@ -312,6 +326,8 @@ class Watch(EventLog):
     @guarded
     def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
         """Gradients were clipped. `total` is their norm before, if the function returns it."""
+        if self.audit.is_resting and is_tensor(total) and not engine.is_near(total):
+            return  # the program would wait for the device
         listed = [parameters] if is_tensor(parameters) else parameters
         norm = None if total is None else float(total)
         self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))

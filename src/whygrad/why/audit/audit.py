@@ -97,6 +97,10 @@ class Audit:
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
         self._is_armed = False
+        # How often a symptom has armed it, and the round from which on it may again.
+        self._armings = self._next_arming = 0
+        # Backward passes of a program that has no optimizer.
+        self._passes = 0
         # The first steps of a new optimizer are observed, however late it is made; how many each line has made.
         self._observed_until = 0
         self._made_at: dict[Any, int] = {}
@@ -123,7 +127,8 @@ class Audit:
         observe = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
         if observe != self.is_observing:
             self._observe(observe)
-        self._rest(not observe and not self._is_armed and not rounds.is_listened(self.round))
+        listen = engine.current.listens_cheaply and (self._is_armed or rounds.is_listened(self.round))
+        self._rest(not observe and not listen)
 
     def _rest(self, on: bool) -> None:
         if on != self.is_resting:
@@ -131,8 +136,30 @@ class Audit:
             self.watch.listen(not on)
 
     def arm(self) -> None:
-        """Somebody else has written a parameter: do not rest any more."""
+        """Something has changed (somebody else has written a parameter, a gradient is missing): look closely from the next round
+        on. Where that is dear, do so for two rounds, and each time later than before."""
         self._is_armed = True
+        if not engine.current.listens_cheaply and self.round >= self._next_arming:
+            self._observed_until = max(self._observed_until, self.round + 1 + rounds.ARMED)
+            self._armings += 1
+            self._next_arming = self.round + (rounds.ARMED << self._armings)
+
+    def glance(self, optimizer: Any) -> None:
+        """Before a step in a round in which the audit rests."""
+        if engine.current.listens_cheaply:
+            return  # it does not rest for long
+        known = self.record_of(optimizer)
+        if known.symptom is not None and (state := known.symptom()) is not None:
+            if state and state != known.glanced_state:
+                self.arm()
+            known.glanced_state, known.symptom = state, None
+        measures = known.symptom is None and self.round % rounds.GLANCE_EVERY == 0
+        count, later = engine.glance(known.parameters, measures)
+        if measures:
+            known.symptom = later
+        if count < known.with_gradient:
+            self.arm()
+        known.with_gradient = count
 
     def listeners(self, event: str) -> list[Callable[..., None]]:
         """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
@@ -184,10 +211,18 @@ class Audit:
         if known is None:
             known = self.losses[site] = LossRecord(site)
             drop_oldest(self.losses, MAX_LOSSES)
+        was_finite = known.nonfinite_round is None
         known.note(self.round, tensors, keep)
-        if known.nonfinite_round == self.round and not self.is_observing:
+        if was_finite and known.nonfinite_round is not None and not self.is_observing:
+            self._observed_until = self.round + rounds.ARMED
             self._rest(False)
-            self._observe(True)  # this backward shows where it comes from
+            self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
+        if not engine.current.listens_cheaply and not any(record.steps for record in self.optimizers.values()):
+            # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
+            self._passes += 1
+            if self._passes > rounds.PASSES_WITHOUT_STEP:
+                self.round += 1
+                self._look()
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
