@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int | None:
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
-    parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
+    parser.add_argument("--version", action="version", version=f"whygrad {version()}")
     parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; audit: run some "
                         "steps of it and print a check-list of its training; fix: show changes of its source that mend what is "
                         "wrong; ask: answer a question about it")
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int | None:
     return COMMANDS[options.command](arguments[1:])
 
 
-def _version() -> str:
+def version() -> str:
     from importlib import metadata
 
     try:

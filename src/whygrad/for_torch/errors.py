@@ -55,10 +55,10 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
             tell(watch, error, "unused_input", *unused)
     elif "One of the differentiated Tensors does not require grad" in text:
         tell(watch, error, "does_not_require_grad", next((t for t in inputs if not t.requires_grad), inputs[0]))
-    elif m := re.search(r"[Ff]unction (\w+) returned an (invalid gradient at index \d+.*|incorrect number of gradients.*)", text):
+    elif m := re.search(r"[Ff]unction (\w+) (returned an? (?:invalid|incorrect|gradient different).*)", text):
         node = next((n for n in nodes if type(n).__name__ == m[1]), at)
         if node is not None:
-            tell(watch, error, "custom_returns", node, f"returned an {m[2]}".partition("\n")[0])
+            tell(watch, error, "custom_returns", node, m[2].partition("\n")[0])
     elif "You must implement either the backward or vjp method" in text and at is not None:
         tell(watch, error, "custom_without_backward", at)
     elif "derivative for" in text and "is not implemented" in text and at is not None:

@@ -11,10 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.variable import VariableMeta
 from torch.nn import Module, Parameter
 from torch.optim import lr_scheduler
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import _contextlib
+from torch.utils.checkpoint import CheckpointFunction
 from torch.utils.data import DataLoader, WeightedRandomSampler
 
 from whygrad.base.frames import is_internal
@@ -26,7 +28,7 @@ from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
-from whygrad.for_torch.tensor_facts import causes_of, counted, facts_of, quietly, version_of, version_record
+from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, quietly, version_of, version_record
 from whygrad.why import record
 from whygrad.why.engine import Undo
 from whygrad.why.record import Cause
@@ -54,12 +56,11 @@ class Instruments:
         undo += self._optimizers_and_schedulers()
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
         undo += self._scaler()
-        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), _from_numpy(watch), self._threads()]
+        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
-                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
-                 self._graded()]
+                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded"))]
         self.switch.turn(True)
         undo += [ring.clear, lambda: self.switch.turn(False)]
         return undo
@@ -83,6 +84,10 @@ class Instruments:
                 watch.loading(module, state)
                 watch.told("state_loaded", module)
 
+        def loaded(module: Any, *_: Any) -> None:
+            for p in module.parameters():
+                note_write(p, record.site())
+
         def converting(module: Any, *args: Any) -> None:
             if any(isinstance(x, (torch.dtype, Tensor)) for x in args):
                 watch.told("converted", module)
@@ -97,7 +102,8 @@ class Instruments:
 
         return [listen(watch, Module, "__init__", after=self._telling("module_made")),
                 listen(watch, Module, "train", before=lambda module, mode=True, *_: watch.told("mode_set", module, mode)),
-                listen(watch, Module, "load_state_dict", before=loading), listen(watch, Module, "to", before=converting),
+                listen(watch, Module, "load_state_dict", before=loading, after=loaded),
+                listen(watch, Module, "to", before=converting),
                 self._zeroing(Module, lambda module: module.parameters()), put(Module, "__setattr__", __setattr__)]
 
     def _module_hooks(self, name: str) -> Undo:
@@ -124,21 +130,27 @@ class Instruments:
     # Optimizers.
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        with quietly():
+        def begin() -> None:
+            for p in held_by(optimizer):
+                note_write(p, None)  # by whom was not seen
             self.watch.before_step(optimizer)
+
+        with quietly():
+            self.watch.guarded_call("before_step", begin)
         if len(args) < 2 and not kwargs.get("closure"):  # torch passes the optimizer itself first
             self.switch.pause(True)
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.switch.pause(False)
-        with quietly():
+        def end() -> None:
             site = record.site()
             ring.add_write(None, 0, site)
             for p in held_by(optimizer):
-                version, now = version_record(p), counted(p)
-                if version.value != now:
-                    version.value, version.site = now, site
+                note_write(p, site)
             self.watch.after_step(optimizer)
+
+        self.switch.pause(False)
+        with quietly():
+            self.watch.guarded_call("after_step", end)
 
     def _zeroing(self, owner: Any, parameters_of: Callable[[Any], Any]) -> Undo:
         """zero_grad() reads and sets each gradient: it is heard of as one event."""
@@ -230,20 +242,6 @@ class Instruments:
                 listen(watch, scaler, "step", before=lambda *_: watch.unscaling()),
                 listen(watch, scaler, "update", before=self._telling("scaler_updated"))]
 
-    def _graded(self) -> Undo:
-        watch, plain = self.watch, torch.autograd.grad
-
-        @functools.wraps(plain)
-        def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            results = plain(outputs, *args, **kwargs)
-            with quietly():
-                if isinstance(results, tuple):
-                    create_graph = args[3] if len(args) > 3 else kwargs.get("create_graph", False)
-                    watch.told("graded", tuple(tensors_in((outputs,))), results, bool(create_graph))
-            return results
-
-        return put(torch.autograd, "grad", grad)
-
     def _threads(self) -> Undo:
         """A TorchFunctionMode is in force in one thread only."""
         plain = threading.Thread.run
@@ -327,7 +325,9 @@ def _functions(watch: Any) -> Undo:
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         outer, since = (modes.off_name, modes.off_site), sequence_number()
         if torch.is_grad_enabled():
-            modes.off_name, modes.off_site = f"{cls.__name__}.forward", record.site()
+            # A reentrant checkpoint without an input that requires grad cuts off what it computes; other forwards do not.
+            name = "checkpoint" if cls is CheckpointFunction else f"{cls.__name__}.forward"
+            modes.off_name, modes.off_site = name, record.site()
         try:
             out = plain(cls, *args, **kwargs)
         finally:
@@ -370,8 +370,9 @@ def _grad_modes(watch: Any) -> list[Undo]:
     return [put(base, "__call__", __call__), put(torch.inference_mode, "__enter__", __enter__)]
 
 
-def _from_numpy(watch: Any) -> Undo:
-    plain = torch.from_numpy
+def _constructors(watch: Any) -> list[Undo]:
+    """torch.from_numpy(), and Variable() of the old days."""
+    plain, plain_variable = torch.from_numpy, VariableMeta.__call__
 
     @functools.wraps(plain)
     def from_numpy(array: Any) -> Any:
@@ -379,4 +380,11 @@ def _from_numpy(watch: Any) -> Undo:
         facts_of(result).causes = record.created()
         return result
 
-    return put(torch, "from_numpy", from_numpy)
+    def __call__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        result = plain_variable(cls, data, *args, **kwargs)
+        if isinstance(data, Tensor):
+            with quietly():
+                facts_of(result).causes = cut(data, "detach", "Variable(...)") or record.created()
+        return result
+
+    return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]

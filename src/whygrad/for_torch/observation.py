@@ -8,6 +8,7 @@ from typing import Any
 
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from whygrad.for_torch.recorder import is_transforming
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
 from whygrad.why.audit.observation import Call, ModuleCall
@@ -39,6 +40,6 @@ class Observation:
 
     def _left(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
-        if output is not None:
+        if output is not None and not is_transforming():
             with quietly():
                 self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))

@@ -24,6 +24,7 @@ from whygrad.for_torch.tensor_facts import (
     counted,
     facts_of,
     known_facts,
+    note_write,
     own_notes_of,
     quietly,
     version_of,
@@ -83,7 +84,7 @@ class Recorder(TorchFunctionMode):
             properties["data"].__get__: self._data, properties["data"].__set__: self._set_data,
             Tensor.detach: self._detach, Tensor.detach_: self._detach_in_place, Tensor.register_hook: self._register_hook,
             torch._C._set_grad_enabled: self._set_mode, torch.tensor: self._tensor, torch.as_tensor: self._tensor,
-            Tensor.backward: self._call, torch.autograd.grad: self._call, torch.autograd.backward: self._call,
+            Tensor.backward: self._call, torch.autograd.grad: self._grad, torch.autograd.backward: self._call,
         }
         for name in ("grad", "requires_grad", "grad_fn"):
             special[getattr(Tensor, name).__get__] = self._reader(name)
@@ -172,7 +173,10 @@ class Recorder(TorchFunctionMode):
 
     def _note_lean_write(self, args: Any) -> None:
         if args and isinstance(args[0], Tensor):
-            ring.add_write(args[0].shape, counted(args[0]), record.site())
+            site = record.site()
+            ring.add_write(args[0].shape, counted(args[0]), site)
+            if known_facts(args[0]) is not None:
+                note_write(args[0], site)
 
     def _note_lean_cut(self, func: Any, args: Any, out: Tensor) -> None:
         """The cause alone: what is behind it is not searched, and so an answer must not conclude from what it does not find."""
@@ -286,15 +290,17 @@ class Recorder(TorchFunctionMode):
                 nodes += (source,)
             else:
                 causes = record.merge(causes, causes_of(x))
+        name = getattr(func, "__name__", "")
+        if name.endswith("_like") or name.startswith("new_"):
+            return record.created()  # it takes the shape and type of its argument, not its values
         if not nodes:
             return causes or record.created()
         nodes += record.alive_behind(causes)
         if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
             if modes.running is not None:
                 return (Cause("no-create-graph", modes.running.site),)
-            name = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
-            return (Cause("grad-mode-off", site, name, () if name.endswith(".forward") else nodes, origin=modes.off_site),)
-        name = getattr(func, "__name__", "")
+            off = "inference_mode" if torch.is_inference_mode_enabled() else modes.off_name
+            return (Cause("grad-mode-off", site, off, () if off.endswith(".forward") else nodes, origin=modes.off_site),)
         return (Cause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"), nodes),)
 
     def _written(self, targets: list[Tensor], site: Site) -> None:
@@ -403,6 +409,14 @@ class Recorder(TorchFunctionMode):
         self.watch.hook_registered(hook)
         return self._call(func, (t, WatchedHook(self.watch, hook, source_of(t))), {})
 
+    def _grad(self, func: Any, args: Any, kwargs: Any) -> Any:
+        results = self._call(func, args, kwargs)
+        if isinstance(results, tuple):
+            outputs = args[0] if args else kwargs["outputs"]
+            create_graph = args[4] if len(args) > 4 else kwargs.get("create_graph", False)
+            self._guarded(self.watch.told, "graded", tuple(tensors_in((outputs,))), results, bool(create_graph))
+        return results
+
     def _set_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
         if not args[0] and torch.is_grad_enabled():
             modes.off_name, modes.off_site = _who_switches()
@@ -470,6 +484,7 @@ def address_of(t: Tensor) -> int:
 def nonfinite_in(t: Tensor) -> str:
     """ "nan", "inf", or "" if all numbers are finite. A sum is fast, and finite only then; a few finite sums overflow."""
     with torch.no_grad():
+        t = t.detach()
         if math.isfinite(t.sum()) or bool(torch.isfinite(t).all()):
             return ""
         return "nan" if bool(torch.isnan(t).any()) else "inf"

@@ -109,6 +109,13 @@ def version_of(t: Tensor) -> Version:
     return version
 
 
+def note_write(t: Tensor, site: Site | None) -> None:
+    """If the tensor was written since it was last looked at: it was there."""
+    version, now = version_record(t), counted(t)
+    if version.value != now:
+        version.value, version.site = now, site
+
+
 def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
 

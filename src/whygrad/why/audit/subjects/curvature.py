@@ -9,7 +9,7 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_tensor
+from whygrad.why.engine import array_of, is_tensor, node_of
 from whygrad.why.gradient_flow import BOUNDED, RECTIFIED
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -47,14 +47,15 @@ class Curvature(Subject):
             drop_oldest(self._second, MAX_SITES)
         elif create_graph:
             for r in results:
-                if is_tensor(r) and r.grad_fn is not None:
-                    self._first[id(r.grad_fn)] = r.grad_fn
+                node = node_of(r) if is_tensor(r) else None
+                if node is not None:
+                    self._first[id(node)] = node
             while len(self._first) > MAX_SITES:
                 del self._first[next(iter(self._first))]
 
     def _comes_from_first(self, t: Any) -> bool:
         """Whether a tensor is computed from a first derivative, by a few ops."""
-        pending, seen = [t.grad_fn] if is_tensor(t) else [], 0
+        pending, seen = [node_of(t)] if is_tensor(t) else [], 0
         while pending and seen < 32:
             node = pending.pop(0)
             seen += 1

@@ -354,7 +354,7 @@ def _permutations(made: Made | None) -> dict[int, Made]:
 def _source_with(made: Made | None, missing: np.ndarray) -> Made | None:
     """The call that lost the missing classes: its argument has them, its result has not."""
     for m in () if made is None else (made, *made.ancestors()):
-        for parent in m.parents:
+        for parent in m.parents if m.rows > 1 else ():  # one sample has one class
             if parent.range is not None and m.range is not None and any(
                     parent.range[0] <= c <= parent.range[1] and not m.range[0] <= c <= m.range[1] for c in missing):
                 return m
