@@ -58,6 +58,7 @@ class Instruments:
         undo += self._scaler()
         undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
+        undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded"))]
@@ -241,6 +242,18 @@ class Instruments:
         return [listen(watch, scaler, "scale", before=scaling), listen(watch, scaler, "unscale_", before=unscaling),
                 listen(watch, scaler, "step", before=lambda *_: watch.unscaling()),
                 listen(watch, scaler, "update", before=self._telling("scaler_updated"))]
+
+    def _loading(self) -> Undo:
+        plain = torch.load
+
+        @functools.wraps(plain)
+        def load(*args: Any, **kwargs: Any) -> Any:
+            content = plain(*args, **kwargs)
+            with quietly():
+                self.watch.told("file_loaded", content)
+            return content
+
+        return put(torch, "load", load)
 
     def _threads(self) -> Undo:
         """A TorchFunctionMode is in force in one thread only."""

@@ -20,6 +20,7 @@ from whygrad.io import options
 from whygrad.io.archive import PICKLE, Archive, broken
 from whygrad.io.rebuilding import GLOBALS, UNTYPED, Storage, StorageKind, refuse_unless
 from whygrad.io.unpickling import Unpickler
+from whygrad.why import record as why
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
           "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result "
@@ -87,7 +88,9 @@ def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module:
     storages = Storages(archive, restorer(map_location))
     described = archive.read(PICKLE)
     if not weights_only:
-        return _trusting_unpickler(pickle_module, described, storages, pickle_args).load()
+        result = _trusting_unpickler(pickle_module, described, storages, pickle_args).load()
+        why.tell("file_loaded", result)
+        return result
     try:
         result = Unpickler(described, storages).load()
     except pickle.UnpicklingError as error:
@@ -97,6 +100,7 @@ def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module:
         raise pickle.UnpicklingError(f"Weights only load failed. {message}") from None
     if not all(storage.used for storage in storages.loaded.values()):
         raise NotImplementedError("torch.load: the file holds a bare storage (t.storage()); save the tensor instead")
+    why.tell("file_loaded", result)
     return result
 
 

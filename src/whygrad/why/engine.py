@@ -163,11 +163,12 @@ def choose(name: str) -> None:
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:
-    return isinstance(x, current.tensor_class)
+    # isinstance() would look up `__class__`, and objects of a program may do anything then.
+    return issubclass(type(x), current.tensor_class)
 
 
 def is_node(x: Any) -> TypeGuard[Node]:
-    return isinstance(x, current.node_class)
+    return issubclass(type(x), current.node_class)
 
 
 def is_parameter(x: Any) -> TypeGuard[Parameter]:
@@ -175,7 +176,7 @@ def is_parameter(x: Any) -> TypeGuard[Parameter]:
 
 
 def is_module(x: Any) -> TypeGuard[Module]:
-    return isinstance(x, current.module_class)
+    return issubclass(type(x), current.module_class)
 
 
 def source_of(t: Tensor) -> Any:

@@ -176,6 +176,7 @@ class EventLog:
             meta.watched = GradLedger()
             meta.watched_version = version_of(leaf).value
             meta.watched.first_state = gradient_state(g)
+            meta.watched.first_sequence = next_sequence_number()
             meta.watched.written_at = version_of(leaf).site
         if grad_of(leaf) is None or not array_of(grad_of(leaf)).any():
             meta.watched.clear()
@@ -328,8 +329,10 @@ class EventLog:
 
     def is_unchanged(self, p: Tensor) -> bool:
         """True if the leaf was not written since the first backward reached it."""
-        written = self._data_writes.get(id(version_of(p)))
-        return version_of(p).value <= notes_of(p).watched_version and (written is None or written[0] is not version_of(p))
+        version, ledger = version_of(p), ledger_of(p)
+        written = self._data_writes.get(id(version))
+        is_written = written is not None and written[0] is version and (ledger is None or written[1] > ledger.first_sequence)
+        return version.value <= notes_of(p).watched_version and not is_written
 
     def holders(self, t: Tensor) -> list[Any]:
         """The optimizers that hold a tensor; [True] if one has stepped, which may be deleted by now."""

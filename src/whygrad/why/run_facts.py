@@ -88,8 +88,9 @@ class GradLedger:
     deposits: list[Deposit] = field(default_factory=list)
     total: int = 0
     times_cleared: int = 0
-    # Gradient state of the first deposit, and the site that had written the leaf's values by then.
+    # Gradient state of the first deposit, the sequence number at that moment, and the site that had written the leaf's values.
     first_state: str = ""
+    first_sequence: int = 0
     written_at: Site | None = None
     # Numbers of the first backward that deposited here, and of the latest that deposited more than zeros.
     first_backward: int = 0

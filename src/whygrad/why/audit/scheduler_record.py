@@ -24,7 +24,11 @@ class SchedulerRecord:
 
     @property
     def optimizer(self) -> Any:
-        return vars(self.scheduler).get("optimizer")
+        """The optimizer itself, where the scheduler has one that wraps it."""
+        found = vars(self.scheduler).get("optimizer")
+        while found is not None and "optimizer" in vars(found):
+            found = vars(found)["optimizer"]
+        return found
 
     def note_step(self, number: int, site: Site) -> None:
         if vars(self.scheduler).get("_is_initial"):

@@ -72,21 +72,28 @@ def _custom_forwards() -> dict[Any, Any]:
 
 def _provisional_mismatch(node: Any, sample: FunctionSample) -> Provisional:
     function = function_of(node)
+    return Provisional(mismatch(function, sample.site), lambda: is_wrong(function, sample))
+
+
+def mismatch(function: Any, site: Site) -> Explanation:
+    """The derivative of a custom Function, applied at this site, is wrong."""
     name = function.__name__
-    explanation = Explanation(
+    return Explanation(
         "this gradient is not the derivative of the forward", "custom-backward",
-        f"It came through {name}, applied {at(sample.site)}, and {name}.backward does not return the derivative of "
+        f"It came through {name}, applied {at(site)}, and {name}.backward does not return the derivative of "
         f"{name}.forward: finite differences of the forward give another value. backward has to return the incoming gradient "
         "(grad_output) times the local derivative, for each argument.",
         f"correct the formula in {name}.backward; check it with torch.autograd.gradcheck on float64 inputs.",
-        locate_all(sample.site) + return_places(node), symptom="wrong-value")
-    return Provisional(explanation, lambda: is_wrong(function, sample))
+        locate_all(site) + returns_of(function), symptom="wrong-value")
 
 
 def return_places(node: Any) -> list[SourceLocation]:
+    return returns_of(function_of(node))
+
+
+def returns_of(function: Any) -> list[SourceLocation]:
     """The return statements of a custom backward; its last line if there is none."""
-    function = getattr(function_of(node), "backward", None)
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "backward", None), "__code__", None)
     module = None if code is None else syntax_tree(code.co_filename)
     if code is None or module is None:
         return []

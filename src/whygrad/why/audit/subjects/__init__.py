@@ -6,9 +6,13 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
+from whygrad.why.audit.subjects.detaching import Detaching
+from whygrad.why.audit.subjects.distributed import Distributed
+from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
 from whygrad.why.audit.subjects.inputs import Inputs
 from whygrad.why.audit.subjects.layers import Layers
+from whygrad.why.audit.subjects.loading import Loading
 from whygrad.why.audit.subjects.loop import Loop
 from whygrad.why.audit.subjects.loss_inputs import LossInputs
 from whygrad.why.audit.subjects.memory import Memory
@@ -16,6 +20,7 @@ from whygrad.why.audit.subjects.modes import Modes
 from whygrad.why.audit.subjects.movement import Movement
 from whygrad.why.audit.subjects.numbers import Numbers
 from whygrad.why.audit.subjects.optimizers import Optimizers
+from whygrad.why.audit.subjects.padding import Padding
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.scaling import LossScaling
@@ -26,4 +31,5 @@ from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    LossInputs, Modes, Layers, Structure, Settings, Aliases, Curvature, Memory)
+    LossInputs, Modes, Layers, Structure, Settings, Aliases, Curvature, Memory, Functions, Loading, Distributed,
+    Padding, Detaching)

@@ -56,10 +56,14 @@ class GradientScale(Subject):
         series.add(self.audit.round, norm(gradient) / math.sqrt(max(size_of(leaf), 1)))
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
-        first = next((x for x in grads if isinstance(x, np.ndarray)), None)
-        if first is None or not isinstance(g, np.ndarray) or not node.visible or is_pass_through(node) or g.size < 2:
+        if not isinstance(g, np.ndarray) or not node.visible or is_pass_through(node) or g.size < 2:
             return
-        before, after = norm(g), norm(first)
+        arrays = [x for x in grads if isinstance(x, np.ndarray)]
+        # Of a layer's gradients that of its input, which has a row for each of g's; not those of weight and bias.
+        passed = next((x for x in arrays if x.ndim == g.ndim and x.shape[:1] == g.shape[:1]), arrays[0] if arrays else None)
+        if passed is None:
+            return
+        before, after = norm(g), norm(passed)
         if before > 0 and after > 0 and math.isfinite(before) and math.isfinite(after):
             key = row_name(node), node.site
             log, count = math.log10(after / before), 1

@@ -20,6 +20,8 @@ from whygrad.why.record import Site
 MIN_ROUNDS = 4
 # Features whose range is kept.
 MAX_FEATURES = 4096
+# Functions that take a part of a tensor.
+TAKING = {"__getitem__", "index_select", "narrow", "select", "split", "chunk", "batch"}
 
 
 class InputHistory:
@@ -225,5 +227,6 @@ def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:
 
 
 def _larger_source(made: Made, batch: int) -> int | None:
-    """The number of rows of the tensor that a batch was taken from, if it has more."""
-    return next((source.rows for source in made.ancestors() if source.rows > batch), None)
+    """The number of rows of the tensor that a batch was taken from, if it has many more: most of them may be the training set."""
+    taken = [m for m in (made, *made.ancestors()) if m.name in TAKING and m.rows > 1]
+    return next((source.rows for m in taken for source in m.parents if source.rows >= 2 * max(m.rows, batch)), None)

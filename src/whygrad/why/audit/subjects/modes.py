@@ -7,13 +7,14 @@ from typing import Any
 
 from whygrad.why import record
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import is_grad_enabled, is_inference_mode_enabled
 from whygrad.why.record import Site
 
+MIN_EVALUATIONS = 2
 MIN_STEPS = 3
 
 
@@ -42,6 +43,8 @@ class Modes(Subject):
         super().__init__(audit)
         self._modes: dict[int, Mode] = {}
         self._has_modes: dict[int, bool] = {}
+        # The module that the program called last, while rounds are observed.
+        self._last_called: Any = None
         # By id of an optimizer's record: the number of its parameters and of all models, and the models that it trains.
         self._trained: dict[int, tuple[int, int, list[Any]]] = {}
         # Dropout that the program calls itself, in training, while a model is in evaluation mode: line -> count.
@@ -83,6 +86,13 @@ class Modes(Subject):
     def loss_called(self, call: Call) -> None:
         self._note_evaluation(call)
 
+    def module_called(self, call: ModuleCall) -> None:
+        if not call.depth:
+            self._last_called = call.module
+
+    def round_ended(self, number: int) -> None:
+        self._last_called = None
+
     def argmax_called(self, call: Call) -> None:
         self._note_evaluation(call)
 
@@ -91,6 +101,8 @@ class Modes(Subject):
             return
         for r in self.audit.optimizers.values():
             for root in self._trained_roots(r) if r.steps else ():
+                if self._last_called is not None and not any(m is self._last_called for m in root.modules()):
+                    continue  # another model's
                 mode = self._mode_of(root)
                 is_training = any(m.training for m in root.modules() if _has_mode(m))
                 mode.evaluated[is_training] += 1
@@ -121,7 +133,7 @@ class Modes(Subject):
                               "differently (dropout is off, batch norm does not update its statistics).",
                               "call model.train() before training goes on, after every evaluation.", causes=(mode.eval_at,),
                               symptom="wrong-value")
-            if mode.evaluated[True] and not mode.evaluated[False]:
+            if mode.evaluated[True] >= MIN_EVALUATIONS and not mode.evaluated[False]:
                 layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
                 yield finding("evaluation-mode", "train-in-validation", "the model is validated in training mode",
                               f"{name} was evaluated without gradients {count_of(mode.evaluated[True], 'time')}, the last "

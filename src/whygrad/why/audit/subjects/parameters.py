@@ -155,6 +155,9 @@ class Parameters(Subject):
         around = list(self.audit.modules.modules_around(p))
         if any(id(q) in record.held_ids for q in around[-1].parameters(recurse=False)):
             return True  # another parameter of the same layer is held
+        children = [q for child in around[-1].children() for q in child.parameters()]
+        if children and all(id(q) in record.held_ids for q in children):
+            return True  # all layers beside it are held
         if self.audit.modules.is_younger(around[-1], record.made_number):
             return True  # made after the optimizer
         names = [name for name, _ in root.named_parameters()]

@@ -159,6 +159,17 @@ class Rates(Subject):
                           "count step_size, milestones or T_max in the same unit as the calls of scheduler.step() (epochs or "
                           "batches).",
                           causes=(known.made_at, known.stepped_at), odd=True)
+        base = max([float(group.get("initial_lr", 0)) for group in record.groups], default=0.0)
+        if (values is not None and known.steps > 1 and 5 * known.steps <= record.steps
+                and values.first < values.last == values.greatest < 0.5 * base):
+            yield finding("schedule", "schedule-wrong", "the warm-up of this schedule never ends",
+                          f"{known.kind}, made {at(known.made_at)}, was stepped {count_of(known.steps, 'time')} in "
+                          f"{count_of(record.steps, 'step')} of its optimizer: the learning rate still rises at the end, and is "
+                          f"{values.last:.2g} where {base:.2g} is meant. Its lengths are counted in batches, and it is "
+                          "stepped once per epoch.",
+                          "step the scheduler after every batch (in Lightning: \"interval\": \"step\"), or count its lengths in "
+                          "epochs.",
+                          at=known.stepped_at, causes=(known.made_at, known.stepped_at, *_lambda_sites(known.scheduler)))
         schedulers = list(self.audit.schedulers.values())
         twins = [s for s in schedulers if s.optimizer is known.optimizer and s is not known and not self._is_part_of_another(s)]
         without = [r for r in trained if not any(s.optimizer is r.optimizer for s in schedulers)]

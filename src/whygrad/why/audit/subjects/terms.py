@@ -17,7 +17,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.engine import end_of, is_node, is_tensor, shape_of, size_of, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, row_name
-from whygrad.why.locations import locate
+from whygrad.why.locations import expression_at, locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -29,6 +29,8 @@ MAX_VISITED = 100_000
 NO_INFLUENCE, USUAL = 1e-8, 1e-3
 # Names of values that are meant to be minimised.
 SAMPLING = re.compile(r"sampl|draw|multinomial|bernoulli|random", re.IGNORECASE)
+# An expression that divides or multiplies.
+DIVIDING = re.compile(r"[/*]|div|mul|mean")
 NAMED_LOSS = re.compile(r"loss|penalt|regul|(^|_)(reg|kl|aux|nll|bce|cost|commit|distill|contrast)", re.IGNORECASE)
 
 
@@ -285,7 +287,8 @@ class Terms(Subject):
                           if abs(a[0] - b[0]) < 1e-6 * a[0] and a[1] != b[1]), None)
             counts = self._counts.get(term.site, set())
             batch = next(((factor, site) for factor, site in divisions for n in counts
-                          if n > 1 and abs(factor * n - 1) < 1e-4), None)
+                          if n > 1 and abs(factor * n - 1) < 1e-4 and site != term.site
+                          and DIVIDING.search(expression_at(site))), None)
             if twice is not None:
                 yield finding("scaling", "loss-scaled-twice", "the loss is divided twice",
                               f"The loss is multiplied by {twice[0][0]:.4g} {at(twice[0][1])} and once more "

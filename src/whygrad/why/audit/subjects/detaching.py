@@ -1,0 +1,120 @@
+"""Detaching: do values that a loss takes as constants, and networks that it does not train, stay out of its gradients?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
+from whygrad.why.audit.observation import Call
+from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.values import sample
+from whygrad.why.causes import at
+from whygrad.why.engine import is_node, is_tensor, size_of, source_of
+from whygrad.why.locations import locate
+from whygrad.why.program_text import parse_expression
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest, ledger_of
+
+# Weights of a policy's gradient, and what they are multiplied with: `log_probs * advantages`.
+WEIGHT = re.compile(r"adv|td_err|\bdeltas?\b|reward|\breturns?\b|baseline", re.IGNORECASE)
+SCORE = re.compile(r"log_?p|ratio|log_?pi|surr", re.IGNORECASE)
+MIN_ROUNDS = 3
+# Parameters of an optimizer that are looked at, and samples of gradients that are kept.
+MAX_PARAMETERS, MAX_SAMPLES, MAX_SITES = 4, 256, 64
+# The cosine of two gradients from which on they work against each other.
+OPPOSED = -0.3
+
+
+class Mixed:
+    """Gradients of two lines that one step applied together: in which rounds, how opposed they were, and for what."""
+
+    def __init__(self) -> None:
+        self.rounds: set[int] = set()
+        self.cosines: list[float] = []
+        self.parameters: dict[int, Any] = {}
+
+
+class Detaching(Subject):
+    checks = {"detached": "values that are meant as constants, and networks of another optimizer, are detached"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # By line: the name of the weight, where it was computed, and the rounds.
+        self._weights: dict[Site, tuple[str, Site | None, set[int]]] = {}
+        # By id of a leaf and number of a backward: the round, and a sample of the gradient.
+        self._samples: dict[tuple[int, int], tuple[int, np.ndarray]] = {}
+        # By the lines of the two backward passes.
+        self._mixed: dict[tuple[Site, Site], Mixed] = {}
+
+    def called(self, call: Call) -> None:
+        if call.name.rpartition(".")[2] not in ("mul", "__mul__", "__rmul__") or len(call.args) < 2:
+            return
+        if not all(is_tensor(x) and x.requires_grad for x in call.args[:2]):
+            return
+        here = locate(call.site)
+        product = None if here is None else parse_expression(here.expression)
+        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+            return
+        texts = [ast.unparse(product.left), ast.unparse(product.right)]
+        for text, other, x in zip(texts, reversed(texts), call.args, strict=False):
+            if WEIGHT.search(text) and SCORE.search(other) and not SCORE.search(text):
+                source = source_of(x)
+                rounds = self._weights.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2]
+                rounds.add(self.audit.round)
+                drop_oldest(self._weights, MAX_SITES)
+
+    def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
+        if self.audit.is_observing and size_of(leaf) > 3 and len(self.audit.optimizers) > 1:
+            self._samples[id(leaf), backward.number] = self.audit.round, sample(gradient)
+            drop_oldest(self._samples, MAX_SAMPLES)
+
+    def before_step(self, record: OptimizerRecord) -> None:
+        if not self.audit.is_observing or len(self.audit.optimizers) < 2:
+            return
+        for p in [p for p in record.parameters if size_of(p) > 3][:MAX_PARAMETERS]:
+            self._compare(record, p)
+
+    def _compare(self, record: OptimizerRecord, p: Any) -> None:
+        """Gradients that are applied together, one of which was left by a loss that another optimizer has stepped for since."""
+        ledger = ledger_of(p)
+        known = [] if ledger is None else [(d.backward, *self._samples[id(p), d.backward.number]) for d in ledger.deposits
+                                           if (id(p), d.backward.number) in self._samples]
+        if len(known) < 2:
+            return
+        last, _, own = known[-1]
+        for other, number, left in known[:-1]:
+            is_of_another = other.site != last.site and record.last_round < number < self.audit.round
+            size = float(np.linalg.norm(left)) * float(np.linalg.norm(own))
+            if is_of_another and size and left.shape == own.shape:
+                mixed = self._mixed.setdefault((other.site, last.site), Mixed())
+                mixed.rounds.add(self.audit.round)
+                mixed.cosines.append(float(np.vdot(left, own).real) / size)
+                mixed.parameters[id(p)] = p
+
+    def was_seen(self, check: str) -> bool:
+        return bool(self._weights or self._samples)
+
+    def findings(self) -> Iterator[Finding]:
+        for site, (text, made, rounds) in self._weights.items():
+            if len(rounds) >= MIN_ROUNDS:
+                yield finding("detached", "missing-detach", "a weight of the policy's gradient is not detached",
+                              f"`{text}` {at(site)} requires grad: it is meant as a constant weight of the log-probabilities, "
+                              "but the gradient of this loss flows into it as well, and changes what it was computed from (the "
+                              "critic) so that the loss falls, not so that it is right.",
+                              f"detach it: {text}.detach().", causes=(site, made), symptom="unwanted")
+        for (left, applied), mixed in self._mixed.items():
+            if len(mixed.rounds) >= MIN_ROUNDS and float(np.median(mixed.cosines)) < OPPOSED:
+                names = [self.audit.name_of(p) for p in mixed.parameters.values()]
+                yield finding("detached", "missing-detach", "a loss leaves gradients in a network that it does not train",
+                              f"The backward {at(left)} also reaches {listed(names)}, which another optimizer trains; these "
+                              f"gradients are not cleared, and are applied together with those of the backward {at(applied)}, "
+                              f"against which they work (cosine {float(np.median(mixed.cosines)):.2f} in "
+                              f"{count_of(len(mixed.rounds), 'observed step')}).",
+                              "detach the network's output in the first loss, or call zero_grad() of its optimizer right before "
+                              "its own backward.", at=left, causes=(left, applied), parameters=names, symptom="unwanted")

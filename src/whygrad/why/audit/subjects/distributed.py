@@ -1,0 +1,56 @@
+"""Distributed: is a model trained through the wrapper that averages its gradients over the ranks?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.record import Site
+from whygrad.why.run_facts import was_reached
+
+WRAPPER = "DistributedDataParallel"
+MIN_STEPS = 3
+
+
+class Distributed(Subject):
+    every_round = frozenset({"module_made"})
+    checks = {"wrapper": "a model that is wrapped for several processes is called through its wrapper"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self._wrappers: list[tuple[Any, Site]] = []
+        self._called: set[int] = set()
+        # Where the model inside of each wrapper was called by itself.
+        self._bypassed_at: dict[int, Site] = {}
+
+    def module_made(self, module: Any, site: Site) -> None:
+        if type(module).__name__ == WRAPPER:
+            self._wrappers.append((module, site))
+
+    def module_called(self, call: ModuleCall) -> None:
+        for wrapper, _ in self._wrappers:
+            if call.module is wrapper:
+                self._called.add(id(wrapper))
+            elif call.depth == 0 and call.module.training and any(call.module is m for m in wrapper.module.modules()):
+                self._bypassed_at.setdefault(id(wrapper), call.site)
+
+    def was_seen(self, check: str) -> bool:
+        return bool(self._wrappers)
+
+    def findings(self) -> Iterator[Finding]:
+        steps = max([record.steps for record in self.audit.optimizers.values()], default=0)
+        for wrapper, site in self._wrappers:
+            called = self._bypassed_at.get(id(wrapper))
+            if id(wrapper) in self._called or called is None or steps < MIN_STEPS:
+                continue
+            if any(map(was_reached, wrapper.module.parameters())):
+                yield finding("wrapper", "ddp-bypassed", "the gradients are not averaged over the processes",
+                              f"{type(wrapper.module).__name__} is wrapped in {WRAPPER} {at(site)}, but the wrapper was never "
+                              f"called in {count_of(steps, 'step')}: the model inside is called directly {at(called)}, so no "
+                              "gradient is exchanged, and each process trains a model of its own.",
+                              "call the wrapper itself in training (ddp_model(x)); .module is for saving and for evaluation.",
+                              at=called, causes=(called, site), symptom="wrong-value")

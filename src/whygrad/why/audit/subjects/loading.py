@@ -1,0 +1,142 @@
+"""Loading: do workers draw their own random numbers, epochs have their own order, and resumed runs get their state back?"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.engine import is_module
+from whygrad.why.locations import SourceLocation, locate, location_of_line, source_lines
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
+
+MIN_STEPS = 5
+MAX_LOADERS, MAX_FILES = 32, 8
+# A program that saves the state of its optimizer means to load it.
+SAVES_OPTIMIZER = re.compile(r"\boptim\w*\.state_dict\(\)|\bopt\w*\.state_dict\(\)")
+
+
+class Resumed:
+    """A file with the state of an optimizer, and what was loaded after it."""
+
+    def __init__(self, site: Site, number: int) -> None:
+        self.site = site
+        self.round = number
+        self.model_at: Site | None = None
+        self.has_optimizer = False
+
+
+class Loading(Subject):
+    every_round = frozenset({"iterated", "file_loaded", "state_loaded"})
+    checks = {
+        "workers": "workers of a loader draw different random numbers",
+        "order": "every epoch has an order of its own",
+        "resuming": "a resumed run gets the state of its optimizer back",
+    }
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # By id of a sampler: the sampler, the epochs it was set to, one for each iterator, and the line of the loop.
+        self._epochs: dict[int, tuple[Any, list[int], Site]] = {}
+        # By id of a dataset: the dataset, its random generator, and the line of the loop.
+        self._shared: dict[int, tuple[Any, str, int, Site]] = {}
+        self._resumed: list[Resumed] = []
+
+    def iterated(self, loader: Any, site: Site) -> None:
+        sampler: Any = getattr(loader, "sampler", None)
+        if hasattr(sampler, "set_epoch") and getattr(sampler, "shuffle", False):
+            epochs = self._epochs.setdefault(id(sampler), (sampler, [], site))[1]
+            epochs.append(sampler.epoch)
+            del epochs[:-100]
+            drop_oldest(self._epochs, MAX_LOADERS)
+        workers = getattr(loader, "num_workers", 0)
+        if workers > 1 and getattr(loader, "worker_init_fn", None) is None:
+            name = _generator_of(loader.dataset)
+            if name:
+                self._shared[id(loader.dataset)] = loader.dataset, name, workers, site
+                drop_oldest(self._shared, MAX_LOADERS)
+
+    def file_loaded(self, content: Any, site: Site) -> None:
+        """torch.load has returned."""
+        if _has_optimizer_state(content):
+            self._resumed.append(Resumed(site, self.audit.round))
+            del self._resumed[:-MAX_FILES]
+
+    def state_loaded(self, owner: Any, site: Site) -> None:
+        for resumed in self._resumed:
+            if is_module(owner):
+                resumed.model_at = resumed.model_at or site
+            elif hasattr(owner, "param_groups"):
+                resumed.has_optimizer = True
+
+    def was_seen(self, check: str) -> bool:
+        return bool({"workers": self._shared, "order": self._epochs, "resuming": self._resumed}[check])
+
+    def findings(self) -> Iterator[Finding]:
+        for sampler, epochs, site in self._epochs.values():
+            if len(epochs) > 1 and len(set(epochs)) == 1:
+                yield finding("order", "epoch-not-set", "every epoch has the same order",
+                              f"{type(sampler).__name__} was iterated {count_of(len(epochs), 'time')} {at(site)}, always with "
+                              f"epoch {epochs[0]}: it shuffles by seed and epoch, so the data come in the same order each time.",
+                              "call sampler.set_epoch(epoch) at the beginning of each epoch.", at=site, causes=(site,),
+                              symptom="wrong-value")
+        for dataset, name, workers, site in self._shared.values():
+            yield finding("workers", "workers-share-seed", "all workers draw the same random numbers",
+                          f"__getitem__ of {type(dataset).__name__} draws from self.{name}, a generator that was made once; each "
+                          f"of the {workers} workers {at(site)} gets a copy in the same state, in every epoch again: what is "
+                          "drawn repeats from worker to worker and from epoch to epoch.",
+                          "make the generator in each worker: from torch.initial_seed() in __getitem__, or in worker_init_fn.",
+                          at=site, causes=(*_lines_with(dataset, f"self.{name}"), site), symptom="wrong-value")
+        for resumed in self._resumed:
+            yield from self._not_resumed(resumed)
+
+    def _not_resumed(self, resumed: Resumed) -> Iterator[Finding]:
+        here = locate(resumed.site)
+        trained = [r for r in self.audit.optimizers.values() if r.steps >= MIN_STEPS and r.last_round > resumed.round]
+        if resumed.model_at is None or resumed.has_optimizer or not trained or here is None:
+            return
+        if not SAVES_OPTIMIZER.search("\n".join(source_lines(here.file))):
+            return
+        yield finding("resuming", "optimizer-state-lost", "the optimizer's state is saved, but not loaded",
+                      f"The file read {at(resumed.site)} has the state of an optimizer (momentum, averages, step counts), and "
+                      f"the model's was loaded {at(resumed.model_at)}; the optimizer that trains then, made "
+                      f"{at(trained[-1].made_at)}, starts from nothing.",
+                      "call optimizer.load_state_dict(...) with the state that was saved.",
+                      at=resumed.model_at, causes=(resumed.site, resumed.model_at, trained[-1].made_at), symptom="wrong-value")
+
+
+def _has_optimizer_state(content: Any, depth: int = 2) -> bool:
+    if not isinstance(content, dict):
+        return False
+    if "param_groups" in content and content.get("state"):
+        return True
+    return depth > 0 and any(_has_optimizer_state(value, depth - 1) for value in list(content.values())[:100])
+
+
+def _generator_of(dataset: Any) -> str:
+    """The attribute with a random generator that a dataset uses for its samples, or ""."""
+    try:
+        text = inspect.getsource(type(dataset).__getitem__)
+    except (OSError, TypeError, AttributeError):
+        return ""
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
+    return next((name for name, value in vars(dataset).items()
+                 if (isinstance(value, kinds) or type(value).__name__ == "Generator") and f"self.{name}" in text), "")
+
+
+def _lines_with(dataset: Any, text: str) -> list[SourceLocation]:
+    """The lines of a class that mention this text."""
+    try:
+        lines, first = inspect.getsourcelines(type(dataset))
+        file = inspect.getfile(type(dataset))
+    except (OSError, TypeError):
+        return []
+    return [location_of_line(file, first + i) for i, line in enumerate(lines) if text in line]
