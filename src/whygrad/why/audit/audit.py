@@ -149,6 +149,7 @@ class Audit:
         if engine.current.listens_cheaply:
             return  # it does not rest for long
         known = self.record_of(optimizer)
+        self.tell("before_step", known)
         if known.symptom is not None and (state := known.symptom()) is not None:
             if state and state != known.glanced_state:
                 self.arm()
@@ -257,6 +258,8 @@ class Audit:
         known = self.record_of(optimizer)
         known.steps += 1
         known.last_round = self.round
+        if not engine.current.listens_cheaply:
+            self.tell("after_step", known)
         self.round += 1
         self._look()
 
