@@ -169,7 +169,8 @@ def memory(steps: int) -> None:
         for number in range(1, steps + 1):
             step()
             if number == 500 or number == steps:
-                print(f"memory after {number} steps: {resident() / 2**20:.1f} MiB, {tensor_facts.count()} tensors in the side table")
+                known = tensor_facts.count()
+                print(f"memory after {number} steps: {resident() / 2**20:.1f} MiB, {known} tensors in the side table", flush=True)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, WeightedRandomSampler
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.compiling import Compiling, captures
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
@@ -43,6 +44,7 @@ class Instruments:
         self.watch = watch
         self.recorder = Recorder(watch)
         self.switch = ModeSwitch(self.recorder)
+        self.compiling = Compiling(self._settle)
         self._optimizers, self._made_at = optimizers, made_at
 
     def install(self) -> list[Undo]:
@@ -62,12 +64,19 @@ class Instruments:
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded"))]
+        undo += [*self.compiling.install(), *captures(watch.suspend)]
         self.switch.turn(True)
         undo += [ring.clear, lambda: self.switch.turn(False)]
         return undo
 
     def listen(self, calls: bool, records: bool) -> None:
         self.recorder.records, self.recorder.hears = records, calls
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.compiling.is_used:
+            self.compiling.run_eagerly(self.recorder.records)
+            self.switch.turn(self.recorder.records)
 
     def _telling(self, event: str) -> Callable[..., None]:
         def tell(owner: Any, *_: Any) -> None:

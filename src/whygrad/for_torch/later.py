@@ -1,4 +1,4 @@
-"""Numbers of a device, read without waiting for it: they are copied in the order of its work, and looked at when they are there."""
+"""Numbers of a device, read without waiting: they are copied in the order of its work, and looked at when they have come."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_near(t: Any) -> bool:
 
 def is_capturing() -> bool:
     """While a CUDA graph is captured, nothing may be computed or copied for another purpose."""
-    return torch.cuda.is_available() and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
 def read_later(t: Tensor) -> Later:

@@ -60,7 +60,7 @@ class SiteRing:
         oldest = self._at + 1
         found = bisect.bisect_right(range(SIZE), number, key=lambda k: self._begins[(oldest + k) % SIZE]) - 1
         i = (oldest + found) % SIZE
-        return self._sites[i] if number < self._ends[i] else None
+        return self._sites[i] if found >= 0 and number < self._ends[i] else None
 
     def writer(self, number: int, shape: Any, version: int) -> Site | None:
         """The line that wrote what the node with this number had saved; `version` is the tensor's present one."""

@@ -69,9 +69,9 @@ class Watch(EventLog):
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
-        # Reads of gradients by the program, and the lines that read them.
+        # Reads of gradients by the program, and how many of each line were evaluated.
         self._reads = 0
-        self._reading: set[Any] = set()
+        self._reading: dict[Any, int] = {}
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -98,14 +98,19 @@ class Watch(EventLog):
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
-        self.traces = on or (self.live and engine.current.listens_cheaply) or (self._reads > 0 and not self._trusts_reads())
+        self.traces = not self.audit.is_suspended and (on or (self.live and engine.current.listens_cheaply) or (
+            self._reads > 0 and not self._trusts_reads()))
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
         engine.current.listen(self._hears_calls, self.traces)
 
+    @guarded
+    def suspend(self, on: bool) -> None:
+        """Look at nothing for a while: values must not be read now."""
+        self.audit.suspend(on)
+
     def _trusts_reads(self) -> bool:
-        """True if all lines that read gradients have found nothing wrong often enough, and tracing is dear."""
-        return not engine.current.listens_cheaply and all(
-            self._fine_reads.get(site, 0) > TRUSTED_AFTER for site in self._reading)
+        """True if all lines that read gradients were evaluated often enough, and tracing is dear."""
+        return not engine.current.listens_cheaply and all(count > TRUSTED_AFTER for count in self._reading.values())
 
     def listen(self, on: bool) -> None:
         self._hears_calls = on
@@ -159,7 +164,7 @@ class Watch(EventLog):
             self._provisional.append(self.tested)
         for where, moment, found in self._provisional:
             explanation = first_confirmed(found)
-            if explanation is not None and explanation.category != "ok":
+            if explanation is not None and explanation.category not in ("ok", "not-seen"):
                 self._add_answer(where, explanation, moment)
         for optimizer in self.optimizers():
             self.leaving(optimizer)
@@ -217,13 +222,13 @@ class Watch(EventLog):
         if what == "grad":
             self._reads += 1
             site = frame.f_code, frame.f_lasti
-            self._reading.add(site)
+            self._reading.setdefault(site, 0)
             if not self.traces and self._trusts_reads():
                 if value is None:
-                    self._fine_reads[site] = 0
                     self.audit.arm()
                 return
-            if not self.traces and not self._is_known(t):
+            self._reading[site] += self.traces
+            if not self.traces and (not self._is_known(t) or not engine.current.listens_cheaply):
                 self.trace(True)  # from now on
                 return
             self._read_grad(question, value)
@@ -360,7 +365,7 @@ class Watch(EventLog):
         where, moment = question.read, self._moment()
         first = found[0]
         if isinstance(first, Explanation):
-            if first.category not in ("ok", "no-backward", "grad-assigned"):
+            if first.category not in ("ok", "no-backward", "grad-assigned", "not-seen"):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
                 self._add_answer(where, first, moment)

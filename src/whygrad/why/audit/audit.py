@@ -96,6 +96,8 @@ class Audit:
         self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
+        # True while values must not be read.
+        self.is_suspended = False
         self._is_armed = False
         # How often a symptom has armed it, and the round from which on it may again.
         self._armings = self._next_arming = 0
@@ -124,16 +126,21 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        observe = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        is_due = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
         listen = engine.current.listens_cheaply and (self._is_armed or rounds.is_listened(self.round))
-        self._rest(not observe and not listen)
+        self._rest(self.is_suspended or not (observe or listen))
 
     def _rest(self, on: bool) -> None:
         if on != self.is_resting:
             self.is_resting = on
             self.watch.listen(not on)
+
+    def suspend(self, on: bool) -> None:
+        self.is_suspended = on
+        self._look()
 
     def arm(self) -> None:
         """Something has changed (somebody else has written a parameter, a gradient is missing): look closely from the next round
@@ -160,6 +167,10 @@ class Audit:
             known.symptom = later
         if count < known.with_gradient:
             self.arm()
+        elif count > known.with_gradient:  # no backward that was traced may have reached some of them, but one has
+            for p in known.parameters:
+                if engine.grad_of(p) is not None and engine.notes_of(p).reached_by is None:
+                    engine.own_notes_of(p).reached_by = engine.last_backward()
         known.with_gradient = count
 
     def listeners(self, event: str) -> list[Callable[..., None]]:

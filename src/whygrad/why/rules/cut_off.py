@@ -6,11 +6,21 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
-from whygrad.why.engine import Node, Tensor, causes_of, is_node, is_tensor, last_backward, notes_of
+from whygrad.why.engine import (
+    Node,
+    Tensor,
+    causes_of,
+    grad_of,
+    is_node,
+    is_tensor,
+    last_backward,
+    notes_of,
+    was_seen,
+)
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import dotted_names, parse_expression
@@ -245,6 +255,36 @@ def copied_out(q: Question) -> Explanation | None:
             if taken is not None and taken.file == called.file and flows_into(taken.file, taken.line, used):
                 return copied_out_explanation(copy, HEADLINE, "none", [])
     return None
+
+
+def not_seen(q: Question) -> Explanation | None:
+    """A part of the graph was made in a round that was not recorded: what is not found there may have been cut off."""
+    for root, _ in q.roots()[:1]:
+        unseen = next((node for node in _breadth_first(root) if not was_seen(node) or any(
+            not cause.is_followed for causes in node.cuts or () for cause in causes)), None)
+        if unseen is not None:
+            return Explanation(
+                HEADLINE, "not-seen",
+                f"No way from {q.label} to the loss is known, but a part of its graph, such as {type(unseen).__name__} "
+                f"{at(unseen.site)}, was computed while nothing but lines was recorded: whether {q.label} is unused, or cut off "
+                "there, was not seen.",
+                "ask again after the next step that is recorded in full: the first steps are, and later ones now and then.",
+                locate_all(unseen.site))
+    return None
+
+
+def not_traced(q: Question) -> Explanation | None:
+    """The latest backward ran in a round that was not recorded: what is known of gradients is older."""
+    last = last_backward()
+    if q.watch is None or q.loss is not None or last is None or engine.current.listens_cheaply:
+        return None
+    if q.watch.trace_of(last) is not None:
+        return None
+    q.watch.audit.arm()
+    has = "this tensor has a gradient" if grad_of(q.t) is not None else "this tensor has no gradient"
+    return Explanation(has, "not-seen", f"The latest backward, {at(last.site)}, was not recorded in full: in a long run that is "
+                       "done in the first steps and now and then, so where its gradients came from was not seen.",
+                       "ask again after the next step, which is recorded in full.", locate_all(last.site), symptom="ok")
 
 
 def unused(q: Question) -> Verdict | None:
