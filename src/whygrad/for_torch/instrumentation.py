@@ -28,8 +28,8 @@ from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
-from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
-from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, quietly, version_of, version_record
+from whygrad.for_torch.recorder import Recorder, address_of, cut, tensors_in
+from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
 from whygrad.why import record
 from whygrad.why.engine import Undo
 from whygrad.why.record import Cause
@@ -170,18 +170,21 @@ class Instruments:
         def zero_grad(of: Any, *args: Any, **kwargs: Any) -> Any:
             with quietly():
                 self.watch.guarded_call("zero_grad", self._clear, of, parameters_of(of))
-            with self.switch.paused():
+            self.switch.pause(True)
+            try:
                 return plain(of, *args, **kwargs)
+            finally:
+                self.switch.pause(False)
 
         return put(owner, "zero_grad", zero_grad)
 
     def _clear(self, owner: Any, parameters: Any) -> None:
         """Gradients are about to be cleared."""
         self.watch.told("zeroed", owner)
-        site = record.site()
+        log = [("cleared", record.site(), backward.count_backwards())]
         for p in parameters:
             if p.grad is not None:
-                note_grad(p, "cleared", site)
+                own_notes_of(p).grad_log = log
 
     def _optimizers_and_schedulers(self) -> list[Undo]:
         watch = self.watch
@@ -227,8 +230,11 @@ class Instruments:
                 parameters = list(parameters)  # a generator, which can be used only once
             with quietly():
                 watch.clipping(parameters)
-            with self.switch.paused():
+            self.switch.pause(True)
+            try:
                 result = plain(parameters, *args, **kwargs)
+            finally:
+                self.switch.pause(False)
             with quietly():
                 watch.clipped(name, parameters, args[0] if args else kwargs[CLIPPING[name]], result)
             return result

@@ -38,6 +38,11 @@ def read_later(t: Tensor) -> Later:
 
 def total_later(tensors: tuple[Any, ...]) -> Later:
     """The sum of all elements."""
+    first = tensors[0]
+    with quietly():
+        if len(tensors) == 1 and is_near(first) and first.numel() == 1:
+            value = float(first.item())
+            return lambda: value
     with quietly(), torch.no_grad():
         if is_capturing():
             return lambda: None

@@ -39,15 +39,6 @@ class ModeSwitch:
         self._is_paused = on
         self._settle()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        was_paused = self._is_paused
-        self.pause(True)
-        try:
-            yield
-        finally:
-            self.pause(was_paused)
-
     def _settle(self) -> None:
         is_wanted = self.is_on and not self._is_paused
         self.mode.is_on = is_wanted

@@ -95,6 +95,7 @@ class Recorder(TorchFunctionMode):
         # The same between the rounds that are recorded: while losses, reads and copies are heard of, and while they are not.
         cutting = {properties["data"].__get__: self._cut_lean, Tensor.detach: self._cut_lean, torch.tensor: self._op_lean,
                    torch.as_tensor: self._op_lean}
+        self._lean_op: Handler = self._op_lean
         self._lean_handlers: dict[Any, Handler | None] = {**special, **cutting}
         ignored = {getattr(Tensor, name).__get__ for name in ("requires_grad", "grad_fn")} | {
             getattr(Tensor, name) for name in COPYING}
@@ -109,6 +110,8 @@ class Recorder(TorchFunctionMode):
             handler = handlers[func]
         except KeyError:
             handler = handlers[func] = self._handler_for(func)
+        if handler is self._lean_op:
+            return handler(func, args, kwargs)
         if handler is None or is_transforming():
             return func(*args, **kwargs)
         outer, self._handling.now = self.is_handling(), True
@@ -126,12 +129,12 @@ class Recorder(TorchFunctionMode):
         if name in ("__get__", "__set__", "__delete__"):
             of = getattr(getattr(func, "__self__", None), "__name__", "")
             is_op = name == "__get__" and of in VIEW_PROPERTIES
-            return None if not is_op else self._op if self.records else self._op_lean
+            return None if not is_op else self._op if self.records else self._lean_op
         if name in SILENT or "record_function" in name.lower():
             return None
         if (name.endswith("_") and not name.endswith("__")) or name in WRITING:
             return self._write if self.records else self._write_lean
-        return self._op if self.records else self._op_lean
+        return self._op if self.records else self._lean_op
 
     # Ordinary functions.
 
@@ -155,7 +158,7 @@ class Recorder(TorchFunctionMode):
         end = sequence_number()
         if end != begin:
             ring.add(begin, end, record.site())
-        elif type(out) is Tensor and not out.requires_grad:
+        elif type(out) is Tensor and not out.requires_grad and not is_transforming():
             self._guarded(self._note_lean_cut, func, args, out)
         if self.hears:
             self._guarded(self._heard, func, args, kwargs, out)

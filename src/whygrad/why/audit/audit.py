@@ -157,11 +157,13 @@ class Audit:
             return  # it does not rest for long
         known = self.record_of(optimizer)
         self.tell("before_step", known)
+        if self.round % rounds.GLANCE_EVERY:
+            return
         if known.symptom is not None and (state := known.symptom()) is not None:
             if state and state != known.glanced_state:
                 self.arm()
             known.glanced_state, known.symptom = state, None
-        measures = known.symptom is None and self.round % rounds.GLANCE_EVERY == 0
+        measures = known.symptom is None and self.round % rounds.MEASURE_EVERY == 0
         count, later = engine.glance(known.parameters, measures)
         if measures:
             known.symptom = later

@@ -13,8 +13,9 @@ OBSERVED_FIRST = 12
 # So are the first rounds of a new optimizer (a second stage, another trial), of so many that one line makes.
 OPTIMIZERS_OF_A_LINE = 8
 LISTENED_FIRST, LISTENED_LATER = 256, 64
-# Rounds that are observed after a symptom; how often the norms of all gradients are looked at while the audit rests.
-ARMED, GLANCE_EVERY = 2, 16
+# Rounds that are observed after a symptom. While the audit rests: how often it looks which gradients are missing, and measures
+# all of them.
+ARMED, GLANCE_EVERY, MEASURE_EVERY = 2, 4, 32
 # A program without an optimizer: backward passes after which each counts as a round.
 PASSES_WITHOUT_STEP = 64
 
