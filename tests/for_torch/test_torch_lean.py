@@ -190,6 +190,8 @@ def test_parameter_that_only_resting_rounds_reach_is_not_called_unused() -> None
 @pytest.mark.parametrize("name", ["cpu", "item", "numpy", "tolist", "__float__", "__bool__"])
 def test_resting_rounds_read_no_values_of_a_device(training: Training, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every tensor lay on a device: none of whygrad's frames may ask for its numbers."""
+    training.net[0].weight.register_hook(lambda g: g * 1)
+    training.net[2].register_full_backward_hook(lambda module, came, left: None)
     training.rest()
     monkeypatch.setattr("whygrad.for_torch.later.read_later", lambda t: lambda: None)
     monkeypatch.setattr("whygrad.for_torch.later.is_near", lambda t: False)

@@ -49,6 +49,7 @@ class Instruments:
 
     def install(self) -> list[Undo]:
         watch = self.watch
+        ring.clear()  # the numbers are those of the present thread
         before = register_optimizer_step_pre_hook(self._before_step)
         after = register_optimizer_step_post_hook(self._after_step)
         undo: list[Undo] = [before.remove, after.remove]
@@ -125,6 +126,8 @@ class Instruments:
 
             @functools.wraps(hook)
             def heard(module: Any, first: Any, *more: Any) -> Any:
+                if not watch.traces:
+                    return hook(module, first, *more)
                 with quietly():
                     before = tuple([None if g is None else array_of(g).copy() for g in first])
                 result = hook(module, first, *more)
