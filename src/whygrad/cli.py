@@ -1,4 +1,4 @@
-"""The command `whygrad`. `whygrad run script.py` runs an unchanged PyTorch program on whygrad.
+"""The command `whygrad`. `whygrad run script.py` runs an unchanged PyTorch program, on whygrad or on PyTorch itself.
 
 As with `python`, arguments before the script are whygrad's options, those after it are the script's.
 """
@@ -6,14 +6,16 @@ As with `python`, arguments before the script are whygrad's options, those after
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.frames import is_own
+
+if TYPE_CHECKING:
+    from whygrad.why.session import Session
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -39,9 +41,9 @@ def main(arguments: list[str] | None = None) -> int | None:
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
     parser.add_argument("--version", action="version", version=f"whygrad {version()}")
-    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; audit: run some "
-                        "steps of it and print a check-list of its training; fix: show changes of its source that mend what is "
-                        "wrong; ask: answer a question about it")
+    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, and explain its gradients; "
+                        "audit: run some steps of it and print a check-list of its training; fix: show changes of its source "
+                        "that mend what is wrong; ask: answer a question about it")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
 
@@ -57,8 +59,9 @@ def version() -> str:
 
 def run_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
-                                     description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
-                                     "surprising about its gradients is explained on standard error when it has ended.",
+                                     description="Run a PyTorch program: on whygrad, where `import torch` gives whygrad, or "
+                                     "on PyTorch itself. What is surprising about its gradients is explained on standard error "
+                                     "when it has ended.",
                                      epilog="Options stand before the script: what stands behind it is given to the "
                                      "program, as with python. Exit code and standard output are those of the program; with "
                                      "--strict, a "
@@ -79,12 +82,29 @@ def run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
                         help="end the program after N steps of optimizers; its `finally` blocks run")
     add_engine(parser)
+    parser.add_argument("--rank-report", metavar="FOLDER", default="", help=argparse.SUPPRESS)  # of a process of torchrun
     return parser
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--engine", choices=("whygrad", "torch"), default="whygrad",
-                        help="what the program runs on: whygrad itself, in torch's place, or real PyTorch")
+    parser.add_argument("--engine", choices=("auto", "whygrad", "torch"), default="auto",
+                        help="what the program runs on: whygrad, in torch's place, or torch, the installed PyTorch; auto (the "
+                        "default): whygrad, unless the program imports what needs PyTorch")
+
+
+def engine_for(program: Program, wanted: str, *, quiet: bool = False) -> str:
+    """The engine to run the program on; with "auto", one line on standard error tells if it is torch."""
+    from whygrad.base import engine_choice
+
+    if wanted == "auto":
+        reason = engine_choice.needs_torch(program.how, program.target)
+        if reason and not quiet:
+            print(f"whygrad: {program.title} imports {reason}: running on torch (--engine whygrad for whygrad's own engine)",
+                  file=sys.stderr)
+        return "torch" if reason else "whygrad"
+    if wanted == "torch" and not engine_choice.is_installed("torch"):
+        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
+    return wanted
 
 
 def use_engine(name: str) -> None:
@@ -95,8 +115,6 @@ def use_engine(name: str) -> None:
         from whygrad import alias
 
         alias.install()
-    elif importlib.util.find_spec("torch") is None:
-        raise SystemExit("whygrad: --engine torch needs PyTorch, which is not installed: pip install 'whygrad[torch]'")
     engine.choose(name)
 
 
@@ -120,6 +138,8 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[argpa
     options = parser.parse_args(own)
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
+    if program.how == "script" and program.target == "torchrun" and not os.path.exists("torchrun"):
+        program = Program("-m", "torch.distributed.run", program.arguments)
     if program.how == "script":
         warn_misplaced_options(parser, program.target, program.arguments)
     return options, program
@@ -163,15 +183,12 @@ def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, argumen
 
 
 def run(arguments: list[str]) -> int | None:
-    """`whygrad run`."""
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    use_engine(options.engine)
-    from whygrad.why.session import Outputs, Session
+    use_engine(engine := engine_for(program, options.engine, quiet=options.quiet))
     from whygrad.why.step_limit import EndOfSteps
 
-    session = Session(Outputs.of(parser, options), only=options.only, live=options.live, strict=options.strict,
-                      steps=options.steps)
+    session = make_session(parser, options, program, engine)
     try:
         execute(program)
         session.wait_for_threads()
@@ -193,22 +210,38 @@ def run(arguments: list[str]) -> int | None:
     return session.status or None
 
 
+def make_session(parser: argparse.ArgumentParser, options: argparse.Namespace, program: Program, engine: str) -> Session:
+    """The session of `whygrad run`: a program on torch may be, or may start, one of several processes that train together."""
+    from whygrad.why.session import Outputs, Session
+
+    outputs = Outputs.of(parser, options)
+    given: dict[str, Any] = {"only": options.only, "live": options.live, "strict": options.strict, "steps": options.steps}
+    if engine != "torch":
+        return Session(outputs, **given)
+    from whygrad.for_torch import launching
+    from whygrad.why.ranks import LauncherSession, RankSession, rank_of_environment
+
+    rank = rank_of_environment(options.rank_report != "")
+    if rank is not None:
+        return RankSession(outputs, rank, options.rank_report, **given)
+    session = LauncherSession(outputs, **given)
+    launching.prepare(session, program.how, program.target)
+    return session
+
+
 def audit(arguments: list[str]) -> int:
-    """`whygrad audit`."""
     from whygrad.why import audit_command
 
     return audit_command.main(arguments)
 
 
 def fix(arguments: list[str]) -> int:
-    """`whygrad fix`."""
     from whygrad.why import fix
 
     return fix.main(arguments)
 
 
 def ask(arguments: list[str]) -> int:
-    """`whygrad ask`."""
     from whygrad.why import ask
 
     return ask.main(arguments)
@@ -302,6 +335,9 @@ def _report_program_lines_only(traceback: TracebackType | None) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
             keep_program_lines(error)
+        from whygrad.why import late_notes
+
+        late_notes.add_all(error)
         report(kind, error, error.__traceback__)
 
     sys.excepthook = report_program_lines
@@ -320,7 +356,12 @@ def keep_program_lines(error: BaseException) -> None:
         while entry is not None:
             entries.append(entry)
             entry = entry.tb_next
-        own = [entry for entry in entries if not is_own(entry.tb_frame)]
+        own: list[TracebackType] = []
+        for entry in entries:
+            if not is_own(entry.tb_frame):
+                own.append(entry)
+            elif len(own) >= 2 and own[-1].tb_frame.f_code.co_name == "handle_torch_function":
+                del own[-2:]  # a function of torch that the recorder has entered a second time
         for entry, following in zip(own, [*own[1:], None], strict=False):
             entry.tb_next = following
         if own:

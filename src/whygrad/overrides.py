@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import whygrad
 from whygrad.base.door import SPECS
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.torch_homes import is_in_python
 from whygrad.base.unsupported import absent_from
 from whygrad.compat.ignored_functions import IGNORED
@@ -181,8 +180,7 @@ class TorchFunctionMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
-        warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
-                      stacklevel=user_stacklevel())
+        warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
         return cls(*args, **kwargs)
 
 

@@ -49,7 +49,7 @@ for _ in range(20):
 STANDARD = {
     "log": {"version!": "version", "$schema": "uri", "runs!": "[run]"},
     "run": {"tool!": "tool", "invocations": "[invocation]", "originalUriBaseIds": "{artifactLocation}", "results": "list",
-            "columnKind": "columnKind"},
+            "columnKind": "columnKind", "properties": "any"},
     "tool": {"driver!": "toolComponent"},
     "toolComponent": {"name!": "text", "version": "text", "rules": "list"},
     "reportingDescriptor": {"id!": "text", "shortDescription": "message", "fullDescription": "message", "help": "message"},

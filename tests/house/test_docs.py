@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,3 +56,21 @@ def test_the_page_of_explanations() -> None:
         assert output.getvalue().splitlines() == re.findall(r"print\(.*\)\s+# (.*)", block)
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
         assert 1000 < (ROOT / "docs" / picture).stat().st_size < 200_000
+
+
+def test_the_page_of_pytorch(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "pytorch.md").read_text()
+    program, *more = python_blocks(text)
+    (tmp_path / "train.py").write_text(program)
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+                          capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == ""
+    [promised] = re.findall(r"standard error has:\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert done.stderr.replace(f"{tmp_path}{os.sep}", "").strip() == promised.strip()
+    scope: dict[str, object] = {}
+    exec(compile(program, "train.py", "exec"), scope)
+    for block in more:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block, "pytorch.md", "exec"), scope)
+        assert output.getvalue().splitlines() == re.findall(r"print\(.*\)\s+# (.*)", block)

@@ -1,5 +1,7 @@
 """Answers questions about programs, each in a process of its own that is forked from this one.
 
+`python asking_server.py torch` runs them on PyTorch, `whygrad` on whygrad's own engine.
+
 A line of standard input is a JSON list: the path of a program and questions about it. The answer is a line of JSON: a reply to
 each question, and the categories of the answers of `whygrad run`.
 """
@@ -13,7 +15,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from whygrad import alias, cli
+from whygrad import cli
 from whygrad.why import trial
 from whygrad.why.question_watch import QuestionWatch
 
@@ -40,8 +42,13 @@ def child(path: str, questions: list[str], report: Path) -> None:
     report.write_text(json.dumps({"replies": replies, "run": found, "failures": watch.failures}))
 
 
-def serve() -> None:
-    alias.install()
+def serve(engine: str) -> None:
+    cli.use_engine(engine)
+    if engine == "torch":
+        import torch
+
+        torch.set_num_threads(1)
+        torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
     for line in sys.stdin:
         path, questions = json.loads(line)
         with tempfile.TemporaryDirectory() as folder:
@@ -57,4 +64,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1])

@@ -648,9 +648,10 @@ INLINE: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
 class AskingServer:
     """A process that answers questions about programs (asking_server.py)."""
 
-    def __init__(self) -> None:
-        self.process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "asking_server.py")], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+    def __init__(self, engine: str) -> None:
+        self.process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "asking_server.py"), engine],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "PYTHONPATH": SOURCE})
 
     def ask(self, program: Path, questions: list[str]) -> dict[str, Any]:
         assert self.process.stdin is not None
@@ -661,9 +662,9 @@ class AskingServer:
         return told
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[AskingServer]:
-    serving = AskingServer()
+@pytest.fixture(scope="module", params=["whygrad", "torch"])
+def server(request: pytest.FixtureRequest) -> Iterator[AskingServer]:
+    serving = AskingServer(request.param)
     yield serving
     assert serving.process.stdin is not None
     assert serving.process.stdout is not None

@@ -194,7 +194,7 @@ def test_pretty_printing() -> None:
 
 
 def test_tracebacks_in_ipython_show_cells_only(shell: Shell) -> None:
-    whygrad.load_ipython_extension(shell)
+    cells.load_ipython_extension(shell)  # with PyTorch: for_torch/test_torch_ipython.py
     try:
         exec(compile("torch.ones(2).sum().backward()", "<ipython-input-1-0>", "exec"), {"torch": whygrad, "__name__": "__main__"})
     except RuntimeError as error:
@@ -205,5 +205,5 @@ def test_tracebacks_in_ipython_show_cells_only(shell: Shell) -> None:
         files.append(entry.tb_frame.f_code.co_filename)
         entry = entry.tb_next
     assert files == [__file__, "<ipython-input-1-0>"]
-    whygrad.unload_ipython_extension(shell)
+    cells.unload_ipython_extension(shell)
     assert shell.handler is None

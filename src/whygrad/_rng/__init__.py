@@ -12,8 +12,6 @@ cosines are NumPy's: they may differ in the last place. torch built with MKL tak
 `exponential_` from a different generator on Intel processors; here they are what torch gives on all others.
 """
 
-from __future__ import annotations
-
 from whygrad._rng.arrays import memory_order
 from whygrad._rng.discrete import Discrete
 from whygrad._rng.rejection import Rejection

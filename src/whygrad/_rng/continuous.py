@@ -21,8 +21,6 @@ _CHUNK = 1 << 16  # elements per pass of a long formula, so that its temporaries
 
 
 class Continuous(Words):
-    """Continuous distributions."""
-
     def uniform(
         self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
     ) -> Array:

@@ -20,8 +20,6 @@ _SQUEEZE = float(np.float32(0.0331))
 
 
 class Rejection(Continuous):
-    """Distributions sampled by rejection."""
-
     def poisson(self, rates: Array) -> Array:
         """Double units: one per factor below a rate of 10, above it two per attempt."""
         if not (rates >= 0).all():

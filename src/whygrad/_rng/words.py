@@ -105,7 +105,6 @@ class Words:
         return out
 
     def singles(self, count: int) -> NDArray[np.float32]:
-        """`count` single units."""
         drawn = self._drawn("singles", count, np.float32, 0, 1, 0)
         if drawn is not None:
             return drawn
@@ -113,7 +112,6 @@ class Words:
         return kept.astype(np.float32) * np.float32(2.0**-24)
 
     def doubles(self, count: int) -> NDArray[np.float64]:
-        """`count` double units."""
         drawn = self._drawn("doubles", count, np.float64, 0, 1, 0)
         if drawn is not None:
             return drawn

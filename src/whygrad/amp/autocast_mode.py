@@ -12,9 +12,9 @@ from whygrad.amp import casting
 from whygrad.base import dtypes
 from whygrad.base.autocast_state import state
 from whygrad.base.devices import device as make_device
+from whygrad.base.errors import warn
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 
 __getattr__ = absent_from("torch.amp.autocast_mode")
 
@@ -78,8 +78,6 @@ class autocast:
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func` wrapped to run under autocast."""
-
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         with autocast_instance:

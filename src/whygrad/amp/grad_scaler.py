@@ -12,9 +12,9 @@ import numpy as np
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import float16, float32, int32
+from whygrad.base.errors import warn
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 from whygrad.why import record as why
 
 __getattr__ = absent_from("torch.amp.grad_scaler")

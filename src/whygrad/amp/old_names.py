@@ -6,7 +6,7 @@ from typing import Any
 
 from whygrad import amp
 from whygrad.base import dtypes
-from whygrad.functional.fresh import warn
+from whygrad.base.errors import warn
 
 _DEPRECATED = "`torch.{1}.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}('{1}', args...)` instead."
 

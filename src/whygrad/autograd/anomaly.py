@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
 from typing import Any
 
 import numpy as np
 
 from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.base.frames import is_internal
 from whygrad.core.modes import process_state, refresh
 from whygrad.core.node import Node
@@ -51,8 +51,8 @@ class detect_anomaly:
         self.prev = is_anomaly_enabled()
         self.check_nan = check_nan
         self.prev_check_nan = _check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
-                      "enabled for debugging.", stacklevel=errors.user_stacklevel())
+        warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+             "enabled for debugging.")
 
     def __enter__(self) -> None:
         set_anomaly_enabled(True, self.check_nan)
@@ -101,15 +101,11 @@ def run_node(node: Node, g: Any, edges: tuple[Any, ...], create_graph: bool) -> 
         if _is_finite(g):
             _evaluating.infinite = None if all(map(_is_finite, grads)) else node
         for i, gradient in enumerate(grads):
-            if gradient is not None and _has_nan(gradient):
+            if gradient is not None and np.isnan(gradient._array if isinstance(gradient, Tensor) else gradient).any():
                 _show_traces(node)
                 error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
                 raise errors.noted(error, "anomaly", node, _evaluating.infinite or node)
     return grads
-
-
-def _has_nan(gradient: Any) -> bool:
-    return bool(np.isnan(gradient._array if isinstance(gradient, Tensor) else gradient).any())
 
 
 def _is_finite(gradient: Any) -> bool:
@@ -137,7 +133,7 @@ def _show_traces(node: Node) -> None:
 
 def _warn(text: str) -> None:
     try:
-        warnings.warn(text, UserWarning, stacklevel=errors.user_stacklevel())
+        warn(text)
     except UserWarning as warning:
         # Warnings are errors: the text must not hide the error it is about.
         print(f"UserWarning: {warning}", file=sys.stderr)

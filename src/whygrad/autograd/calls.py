@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from sys import getrefcount
 from typing import Any
@@ -14,6 +13,7 @@ from whygrad.autograd.accumulation import accumulate, owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core import engine
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
@@ -25,8 +25,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
              grad_variables: Any = None, inputs: Any = None) -> None:
     """Accumulate the gradients of `tensors` with respect to the leaves (or to `inputs`) into their `.grad`."""
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
-                      stacklevel=errors.user_stacklevel())
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                "`backward()`. Please only use `grad_tensors`.")
@@ -38,7 +37,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     gradients = root_gradients(roots_of, grad_tensors)
     roots = _roots(roots_of, gradients, create_graph)
     if create_graph:
-        warnings.warn(errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=errors.user_stacklevel())
+        warn(errors.CREATE_GRAPH_CYCLE)
     keep = bool(create_graph if retain_graph is None else retain_graph)
     captures: dict[Any, Any] | None = None
     if given is not None:
@@ -68,9 +67,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     roots_of = _as_tuple(outputs)
     given = _inputs_tuple(inputs, "grad")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
-                      "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning,
-                      stacklevel=errors.user_stacklevel())
+        warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+             "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning)
     keep = bool(create_graph if retain_graph is None else retain_graph)
 
     if is_grads_batched or (process_state.any_mode_active and grad_state.levels):

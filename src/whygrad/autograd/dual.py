@@ -217,21 +217,17 @@ def _place(array: np.ndarray) -> tuple[int, int]:
     return owner.nbytes, start
 
 
-def _turned_like(primal: Tensor, tangent: Tensor) -> Tensor:
-    """A copy of the tangent that is conjugated and negated where its primal is: so are its views then."""
-    kind = kind_of(primal)
-    tangent = xp.clone(xp.neg_view(tangent) if kind.negated else tangent)
-    if kind.conjugated:
-        tangent = xp.conj_view(xp.conj(tangent))
-    return xp.neg_view(tangent) if kind.negated else tangent  # type: ignore[no-any-return]
-
-
 def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the layout of its primal, so that views of one are views of the other."""
     if not primal._array.size:
         return tangent
     if kind_of(primal) is not kind_of(tangent):
-        return _turned_like(primal, tangent)
+        # A copy of the tangent that is conjugated and negated where its primal is: so are its views then.
+        kind = kind_of(primal)
+        tangent = xp.clone(xp.neg_view(tangent) if kind.negated else tangent)
+        if kind.conjugated:
+            tangent = xp.conj_view(xp.conj(tangent))
+        return xp.neg_view(tangent) if kind.negated else tangent  # type: ignore[no-any-return]
     if tangent._array.strides == primal._array.strides or primal._array.size == 1:
         is_alike = type(tangent) is not Tensor or tangent.requires_grad or _place(primal._array) == _place(tangent._array)
         return tangent if is_alike else xp.clone(tangent, order="K")  # type: ignore[no-any-return]

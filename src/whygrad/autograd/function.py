@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from whygrad.autograd.function_node import BackwardCFunction, CustomNode, Functi
 from whygrad.autograd.function_outputs import Outputs
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import port_of
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
@@ -58,9 +58,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     _node_cls: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
-                      "should invoke them on the class itself. Instantiating an autograd function will raise an error "
-                      "in a future version of PyTorch.", DeprecationWarning, stacklevel=errors.user_stacklevel())
+        warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+             "should invoke them on the class itself. Instantiating an autograd function will raise an error "
+             "in a future version of PyTorch.", DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "

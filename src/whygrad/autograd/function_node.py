@@ -6,7 +6,6 @@ while the ctx refers to it weakly, so there is no cycle.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +16,7 @@ from whygrad.autograd.node_methods import OutputMetadata
 from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
 from whygrad.backends import raw, tensor
 from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, NodeInterface, next_sequence_number
 from whygrad.core.tensor import Tensor, source, wrap
@@ -56,8 +56,8 @@ class FunctionCtx:
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
-                      "Note that calls to `set_()` are not tracked", FutureWarning, stacklevel=errors.user_stacklevel())
+        warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
+             "Note that calls to `set_()` are not tracked", FutureWarning)
 
 
 class BackwardCFunction(NodeInterface, FunctionCtx):
@@ -113,8 +113,7 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning,
-                      stacklevel=errors.user_stacklevel())
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from whygrad.autograd.function_node import CustomNode
 from whygrad.autograd.node_errors import forbidden_view_write
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, port_of
 from whygrad.core.record import attach, make_view
@@ -132,7 +131,7 @@ class Outputs:
         if not is_input:
             if t._view is not None:
                 raise RuntimeError(NOT_AN_INPUT)
-            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=errors.user_stacklevel())
+            warn(NOT_AN_INPUT)
         position = next((i for i, x in enumerate(self.tensors) if x is t), 0)
         if t._view is not None:
             if len(self.node.outputs) > 1:

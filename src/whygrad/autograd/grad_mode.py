@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
@@ -36,10 +35,9 @@ class DecoratorContextManager:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only "
-                          "decorate functions or methods. To preserve the current behavior of class decoration, you "
-                          "can directly decorate the `__init__` method and nothing else.", FutureWarning,
-                          stacklevel=errors.user_stacklevel())
+            warn("Decorating classes is deprecated and will be disabled in future versions. You should only "
+                 "decorate functions or methods. To preserve the current behavior of class decoration, you "
+                 "can directly decorate the `__init__` method and nothing else.", FutureWarning)
             cls = function
 
             def function(*args: Any, **kwargs: Any) -> Any:

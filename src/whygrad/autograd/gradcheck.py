@@ -7,7 +7,6 @@ complex outputs are checked twice, once for the real and once for the imaginary 
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -22,7 +21,8 @@ from whygrad.autograd._functions import UndefinedGrad
 from whygrad.autograd.calls import grad
 from whygrad.autograd.jacobians import as_tuple, is_floating, tensors_in, wants_grad
 from whygrad.autograd.legacy_vmap import _vmap
-from whygrad.base import dtypes, errors
+from whygrad.base import dtypes
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 
 __all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian",
@@ -164,7 +164,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
             continue
         found = True
         if x.dtype not in (dtypes.float64, dtypes.complex128):
-            warnings.warn(texts.NOT_DOUBLE.format(i=i), stacklevel=errors.user_stacklevel())
+            warn(texts.NOT_DOUBLE.format(i=i))
         if any(stride <= 0 and n > 1 for stride, n in zip(x._array.strides, x._array.shape, strict=True)):
             raise RuntimeError(texts.STRIDE_ZERO.format(i=i))
     if not found:
@@ -349,10 +349,10 @@ def _check_missing_gradients(func: Function, outputs: tuple[Any, ...], inputs: t
         try:
             grads = grad(roots, wanted, [whygrad.zeros_like(out) for out in roots], allow_unused=True)
         except RuntimeError as error:
-            warnings.warn(texts.UNDEFINED_IS_NEW, stacklevel=errors.user_stacklevel())
+            warn(texts.UNDEFINED_IS_NEW)
             raise GradcheckError(texts.UNDEFINED_FAILS) from error
         if any(g is not None and np.any(g._array != 0) for g in grads):
-            warnings.warn(texts.UNDEFINED_IS_NEW, stacklevel=errors.user_stacklevel())
+            warn(texts.UNDEFINED_IS_NEW)
             raise GradcheckError(texts.UNDEFINED_NOT_ZERO)
 
 
@@ -419,7 +419,7 @@ def _check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
 
 
 def _deprecated(name: str, grad_out: float) -> None:
-    warnings.warn(texts.DEPRECATED.format(name=name), FutureWarning, stacklevel=errors.user_stacklevel())
+    warn(texts.DEPRECATED.format(name=name), FutureWarning)
     if grad_out != 1.0:
         raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
 

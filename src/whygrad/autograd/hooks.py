@@ -163,7 +163,11 @@ def on_output(node: Node, g: Any, create_graph: bool) -> Any:
     more = node.extra
     assert more is not None
     if isinstance(g, list):
-        _tell_missing_outputs(node)
+        # Like torch, call the hooks on outputs that no gradient will reach in this pass, with None.
+        for found in node.ports.values():  # type: ignore[attr-defined]
+            port = found()
+            if port is not None and port.extra is not None and not grad_state.running.reaches(port):
+                _call_on_one(port.extra.tensor_hooks, None, False)
     if more.tensor_hooks:
         g = _call_on_one(more.tensor_hooks, g, create_graph, node)
     if more.retained is not None and g is not None:
@@ -171,14 +175,6 @@ def on_output(node: Node, g: Any, create_graph: bool) -> Any:
         if retained is not None:
             _keep(retained, to_user(g))
     return g
-
-
-def _tell_missing_outputs(node: Node) -> None:
-    """Like torch, call the hooks on outputs that no gradient will reach in this pass, with None."""
-    for found in node.ports.values():  # type: ignore[attr-defined]
-        port = found()
-        if port is not None and port.extra is not None and not grad_state.running.reaches(port):
-            _call_on_one(port.extra.tensor_hooks, None, False)
 
 
 def _keep(t: Tensor, g: Tensor) -> None:

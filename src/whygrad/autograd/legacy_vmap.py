@@ -6,22 +6,20 @@ gradcheck uses it, as in torch, and so do programs with gradient checks of their
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from whygrad.autograd.batched import batched, moved
 from whygrad.autograd.batching import VmapLevel
 from whygrad.autograd.batching.mapping import Inputs, name_of, unwrapped
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.base.pytree import tree_unflatten
 from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
-    warnings.warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning,
-                  stacklevel=errors.user_stacklevel())
+    warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning)
     return _vmap(func, in_dims, out_dims)
 
 
@@ -31,7 +29,9 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any) -> Any:
-        _check_out_dims(func, out_dims)
+        if not all(isinstance(dim, int) for dim in (out_dims if isinstance(out_dims, tuple) else (out_dims,))):
+            raise ValueError(f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int or a tuple of int "
+                             "representing where in the outputs the vmapped dimension should appear.")
         inputs = Inputs(func, in_dims, args)
         level = VmapLevel(inputs.size, "refused")
         fronts = [x if dim is None else moved(x, dim, 0) for x, dim in zip(inputs.leaves, inputs.dims, strict=True)]
@@ -49,12 +49,6 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
         return tuple(wholes) if isinstance(results, tuple) else wholes[0]
 
     return wrapped
-
-
-def _check_out_dims(func: Callable[..., Any], out_dims: Any) -> None:
-    if not all(isinstance(dim, int) for dim in (out_dims if isinstance(out_dims, tuple) else (out_dims,))):
-        raise ValueError(f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int or a tuple of int "
-                         "representing where in the outputs the vmapped dimension should appear.")
 
 
 def _check_results(func: Callable[..., Any], results: Any, several: tuple[Any, ...]) -> None:

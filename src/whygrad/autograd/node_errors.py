@@ -16,15 +16,10 @@ from whygrad.core.modes import process_state
 from whygrad.core.node import Node, row_node
 from whygrad.core.registered import registered
 
-
-def _below_each_other(x: Any) -> Any:
-    return x.reshape(-1, x.shape[-1])
-
-
 # (row, saved name) -> the view that torch saves where the row saves the argument itself.
 SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("linear", "weight"): lambda x: x.T, ("linear_folded", "weight"): lambda x: x.T,
-    **dict.fromkeys((("linear_folded", "x"), ("matmul_folded", "a"), ("vm", "a")), _below_each_other),
+    **dict.fromkeys((("linear_folded", "x"), ("matmul_folded", "a"), ("vm", "a")), lambda x: x.reshape(-1, x.shape[-1])),
     **dict.fromkeys((("matmul", "a"), ("matmul", "b")), lambda x: x.reshape(-1, *x.shape[-2:])),
 }
 

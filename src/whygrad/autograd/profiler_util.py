@@ -38,21 +38,10 @@ class _Times:
     self_cpu_time_total: float
     device_time_total = self_device_time_total = device_time = 0
 
-    @property
-    def cpu_time(self) -> float:
-        return 0.0 if self.count == 0 else self.cpu_time_total / self.count
-
-    @property
-    def cpu_time_str(self) -> str:
-        return _format_time(self.cpu_time)
-
-    @property
-    def cpu_time_total_str(self) -> str:
-        return _format_time(self.cpu_time_total)
-
-    @property
-    def self_cpu_time_total_str(self) -> str:
-        return _format_time(self.self_cpu_time_total)
+    cpu_time = property(lambda self: 0.0 if self.count == 0 else self.cpu_time_total / self.count)
+    cpu_time_str = property(lambda self: _format_time(self.cpu_time))
+    cpu_time_total_str = property(lambda self: _format_time(self.cpu_time_total))
+    self_cpu_time_total_str = property(lambda self: _format_time(self.self_cpu_time_total))
 
 
 class FunctionEvent(_Times):
@@ -165,7 +154,6 @@ class EventList(list[Any]):
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
               max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
               top_level_events_only: bool = False, time_unit: str | None = None) -> str:
-        """The events as a table."""
         if not self:
             return ""
         events: list[Any] = list(self)

@@ -94,7 +94,7 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
         arguments: list[Any] = []
         for i, x in enumerate(inputs):
             if not row.variadic and row.inputs[i] not in group:
-                arguments.append(None if _is_added(row, i) else x)
+                arguments.append(None if row.inputs[i] == "bias" else x)  # a bias is only added to the rest
             elif i in given:
                 arguments.append(given.pop(i))
             else:
@@ -110,11 +110,6 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
             g = xp.expand(g, shape=out._array.shape)
         return [_call(rule, g, row, inputs, statics, outs)]
     return None
-
-
-def _is_added(row: Row, position: int) -> bool:
-    """Whether an argument is only added to the rest, as a bias is."""
-    return not row.variadic and row.inputs[position] == "bias"
 
 
 def _goes_both_ways(row: Row, tangent: Tensor, out: Tensor) -> bool:

@@ -43,13 +43,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in main memory: where they are anyway. `pin_memory` keeps copies of them."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
-            return tensor.device, wrap(tensor._array.copy()) if pin_memory else tensor
-
-        def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
-            return packed[1]
-
-        super().__init__(pack_to_cpu, unpack_from_cpu)
+        super().__init__(lambda t: (t.device, wrap(t._array.copy()) if pin_memory else t), lambda packed: packed[1])
 
 
 @contextmanager

@@ -29,7 +29,13 @@ def saved_attribute(node: Node, attribute: str) -> Any:
         if wanted in options:
             return options[wanted]
         if layout.row.name == "linear" and wanted in ("self", "mat2"):
-            return _of_linear(node, layout, wanted, raw, attribute)
+            # In torch `linear` is `mm` or `addmm`, of the transposed weight.
+            if wanted == "mat2":
+                weight = _saved_value(node, layout.saved.index("weight") if "weight" in layout.saved else None, raw, wanted)
+                return weight if raw or weight is None else weight.t()
+            if type(node).__name__ != "MmBackward0":
+                raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
+            return _saved_value(node, layout.saved.index("x") if "x" in layout.saved else None, raw, wanted)
         for name in (*layout.row.inputs, *layout.row.output_names):
             if torch_name(layout.row, name) == wanted:
                 return _saved_value(node, layout.saved.index(name) if name in layout.saved else None, raw, wanted)
@@ -80,16 +86,6 @@ _DERIVED: dict[str, Callable[[Node, dict[str, Any]], dict[str, Any]]] = {
     "im2col": lambda node, known: {f"self_sym_argsize_minus_{k}": known["x_shape"][-k] for k in (1, 2)},
     "as_strided": lambda node, known: dict(zip(("size", "stride", "storage_offset"), known["geometry"], strict=True)),
 }
-
-
-def _of_linear(node: Node, layout: Any, wanted: str, raw: bool, attribute: str) -> Any:
-    """In torch `linear` is `mm` or `addmm`, of the transposed weight."""
-    if wanted == "mat2":
-        weight = _saved_value(node, layout.saved.index("weight") if "weight" in layout.saved else None, raw, wanted)
-        return weight if raw or weight is None else weight.t()
-    if type(node).__name__ != "MmBackward0":
-        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
-    return _saved_value(node, layout.saved.index("x") if "x" in layout.saved else None, raw, wanted)
 
 
 def saved_attributes(node: Node) -> list[str]:

@@ -1,7 +1,5 @@
 """The methods of Tensor that concern its gradient; what they do is in `whygrad.autograd`."""
 
-from __future__ import annotations
-
 from whygrad.autograd.calls import tensor_backward
 from whygrad.autograd.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from whygrad.functional.run import public

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from whygrad.autograd.nested import queue_callback
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, cut, set_requires_grad, wrap
 
 
@@ -30,8 +29,7 @@ class Variable(metaclass=_VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if volatile is not None:
-            warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                          UserWarning, stacklevel=errors.user_stacklevel())
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         if data is None:
             result = wrap(np.empty(0, np.float32))
         elif isinstance(data, Tensor):

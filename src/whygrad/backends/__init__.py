@@ -4,56 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from numpy import asarray, generic
 
-from whygrad.backends import (
-    numpy_activation,
-    numpy_attention,
-    numpy_backend,
-    numpy_bags,
-    numpy_bessel,
-    numpy_choice,
-    numpy_complex_numbers,
-    numpy_conv,
-    numpy_convert,
-    numpy_counting,
-    numpy_ctc,
-    numpy_factor,
-    numpy_fft,
-    numpy_implicit,
-    numpy_index,
-    numpy_layout,
-    numpy_linear,
-    numpy_misc,
-    numpy_nn,
-    numpy_pairwise,
-    numpy_pointwise,
-    numpy_polynomials,
-    numpy_pool,
-    numpy_recurrent,
-    numpy_reduction,
-    numpy_resample,
-    numpy_scan,
-    numpy_scatter_reduce,
-    numpy_solve,
-    numpy_sorting,
-    numpy_special,
-    numpy_spectral,
-)
+from whygrad.backends import numpy_layout
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import in_float32, is_bfloat16, is_half, rounds_once
 from whygrad.base import acceleration
 from whygrad.ops import TABLE, Row
 from whygrad.ops.vocabulary import Vocabulary
 
-FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
-            numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
-            numpy_special, numpy_implicit, numpy_factor, numpy_fft,
-            numpy_solve, numpy_spectral, numpy_sorting, numpy_counting, numpy_scan, numpy_pairwise,
-            numpy_scatter_reduce, numpy_bags, numpy_ctc, numpy_misc, numpy_complex_numbers, numpy_bessel,
-            numpy_polynomials, numpy_backend)
+# The modules with NumPy's functions, in the order in which they are searched.
+FAMILIES = [import_module(f"whygrad.backends.numpy_{family}") for family in [
+    "pointwise", "choice", "activation", "reduction", "linear", "layout", "index", "conv", "pool", "resample", "convert",
+    "nn", "recurrent", "attention", "special", "implicit", "factor", "fft", "solve", "spectral", "sorting", "counting",
+    "scan", "pairwise", "scatter_reduce", "bags", "ctc", "misc", "bessel", "polynomials"
+]]
 
 
 class RawVocabulary(Vocabulary):

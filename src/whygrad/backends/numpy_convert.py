@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,13 @@ def complex(real: Any, imag: Any, *, part: np.dtype[Any], whole: np.dtype[Any]) 
     out = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), whole)
     out.real, out.imag = real, imag
     return out
+
+
+def angle(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.arctan2(x.imag, x.real)
+    result = np.where(x < 0, np.asarray(math.pi, x.dtype), np.asarray(0, x.dtype))
+    return np.where(x != x, x, result)
+
+
+angle_complex = angle

@@ -72,10 +72,6 @@ def elements_along(x: Any, axis: int, elements: Any) -> Any:
     return x.take(elements, axis) if isinstance(elements, np.ndarray) else x[along(axis, x.ndim, elements)]
 
 
-def result_shape(x: Any, axes: Axes) -> Shape:
-    return (*x.shape[:-len(axes)], *[axis.out for axis in axes])
-
-
 def lowest(dtype: Any) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
@@ -104,7 +100,7 @@ def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...]
 
 
 def max_pool(x: Any, *, axes: Axes, kind: Kind) -> tuple[Any, Any]:
-    shape = result_shape(x, axes)
+    shape = (*x.shape[:-len(axes)], *[axis.out for axis in axes])
     count = math.prod([table_of(axis).shape[1] for axis in axes])
     best = chosen = None
     for number, full, windows, values in window_taps(x, axes):

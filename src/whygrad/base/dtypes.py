@@ -322,13 +322,8 @@ class _Limits:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Limits) and other._of is self._of
 
-    @property
-    def bits(self) -> int:
-        return 8 * self._of.itemsize
-
-    @property
-    def dtype(self) -> str:
-        return self._of.name
+    bits = property(lambda self: 8 * self._of.itemsize)
+    dtype = property(lambda self: self._of.name)
 
 
 # Stored bits of the mantissa, largest exponent, decimal digits that survive a round trip.
@@ -362,29 +357,12 @@ class finfo(_Limits):
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
-    @property
-    def eps(self) -> float:
-        return _FLOAT_LIMITS[self._of][0]
-
-    @property
-    def max(self) -> float:
-        return _FLOAT_LIMITS[self._of][1]
-
-    @property
-    def min(self) -> float:
-        return -self.max if self._of.is_signed else self.tiny
-
-    @property
-    def tiny(self) -> float:
-        return _FLOAT_LIMITS[self._of][2]
-
-    @property
-    def smallest_normal(self) -> float:
-        return self.tiny
-
-    @property
-    def resolution(self) -> float:
-        return _FLOAT_LIMITS[self._of][3]
+    eps = property(lambda self: _FLOAT_LIMITS[self._of][0])
+    max = property(lambda self: _FLOAT_LIMITS[self._of][1])
+    min = property(lambda self: -self.max if self._of.is_signed else self.tiny)
+    tiny = property(lambda self: _FLOAT_LIMITS[self._of][2])
+    smallest_normal = property(lambda self: self.tiny)
+    resolution = property(lambda self: _FLOAT_LIMITS[self._of][3])
 
 
 class iinfo(_Limits):
@@ -406,10 +384,5 @@ class iinfo(_Limits):
         # As in torch, the bounds are printed as floats with six digits.
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
-    @property
-    def max(self) -> int:
-        return (1 << self.bits - self._of.is_signed) - 1
-
-    @property
-    def min(self) -> int:
-        return -self.max - 1 if self._of.is_signed else 0
+    max = property(lambda self: (1 << self.bits - self._of.is_signed) - 1)
+    min = property(lambda self: -self.max - 1 if self._of.is_signed else 0)

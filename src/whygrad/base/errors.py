@@ -69,7 +69,7 @@ NO_GRAD_FN = "element {index} of tensors does not require grad and does not have
 
 
 def warn_non_leaf_grad() -> None:
-    warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
+    warn(NON_LEAF_GRAD)
 
 
 def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
@@ -105,6 +105,11 @@ CREATE_GRAPH_CYCLE = (
     "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
     "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
     "leak.")
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, at the nearest frame outside the package."""
+    warnings.warn(message, category, stacklevel=user_stacklevel())
 
 
 def user_stacklevel() -> int:

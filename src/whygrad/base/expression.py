@@ -76,17 +76,9 @@ class Expr:
     def __getitem__(self, index: Any) -> Any:
         return self.tracer.apply("item", self, index)
 
-    @property
-    def shape(self) -> Any:
-        return self.tracer.attribute(self, "shape")
-
-    @property
-    def dtype(self) -> Any:
-        return self.tracer.attribute(self, "dtype")
-
-    @property
-    def ndim(self) -> Any:
-        return len(self.shape)
+    shape = property(lambda self: self.tracer.attribute(self, "shape"))
+    dtype = property(lambda self: self.tracer.attribute(self, "dtype"))
+    ndim = property(lambda self: len(self.shape))
 
     def _refuse(self, *_: Any) -> Any:
         raise Untraceable("the value itself")

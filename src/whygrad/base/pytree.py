@@ -27,17 +27,9 @@ class TreeSpec:
     context: Any
     children_specs: list[TreeSpec] = field(default_factory=list)
 
-    @property
-    def num_leaves(self) -> int:
-        return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
-
-    @property
-    def num_children(self) -> int:
-        return len(self.children_specs)
-
-    @property
-    def num_nodes(self) -> int:
-        return 1 + sum(child.num_nodes for child in self.children_specs)
+    num_leaves = property(lambda self: 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs))
+    num_children = property(lambda self: len(self.children_specs))
+    num_nodes = property(lambda self: 1 + sum(child.num_nodes for child in self.children_specs))
 
     def is_leaf(self) -> bool:
         return self.type is None
@@ -61,8 +53,6 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """The structure of a single leaf."""
-
     def __init__(self) -> None:
         super().__init__(None, None, [])
 
@@ -86,8 +76,6 @@ _register_pytree_node = register_pytree_node
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A position in a list or tuple."""
-
     idx: int
 
     def __str__(self) -> str:
@@ -96,8 +84,6 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class MappingKey:
-    """A key of a dict."""
-
     key: Any
 
     def __str__(self) -> str:
@@ -106,8 +92,6 @@ class MappingKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """An attribute."""
-
     name: str
 
     def __str__(self) -> str:
@@ -126,13 +110,9 @@ def _dict_flatten_with_keys(d: Any) -> tuple[list[Any], Any]:
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
 register_pytree_node(list, _list_flatten, lambda children, _: list(children))
 register_pytree_node(tuple, _list_flatten, lambda children, _: tuple(children))
-register_pytree_node(dict, _dict_flatten, _dict_unflatten)
+register_pytree_node(dict, _dict_flatten, lambda children, keys: dict(zip(keys, children, strict=True)))
 register_pytree_node(OrderedDict, _dict_flatten, lambda children, keys: OrderedDict(zip(keys, children, strict=True)))
 register_pytree_node(defaultdict, lambda x: (list(x.values()), [x.default_factory, list(x)]),
                      lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)))

@@ -55,7 +55,7 @@ HOMES = {
 
 # Parts of the engine: torch has no modules of these names.
 _OUR_OWN = frozenset(f"torch.{name}" for name in (
-    "alias", "base", "cli", "compat", "core", "io", "kernels", "on_demand", "why"))
+    "alias", "base", "cli", "compat", "core", "for_torch", "for_whygrad", "io", "kernels", "on_demand", "why"))
 
 
 def home_of(name: str) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 
 CONSTANT = ("Pred is a Python constant. When used with torch.cond, it specializes on one of the branches. If you want torch.cond "
             "to preserve two branches, please make the predicate a boolean tensor or a SymBool.")

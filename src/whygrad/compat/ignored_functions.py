@@ -1,7 +1,5 @@
 """The names of torch.overrides.get_ignored_functions that whygrad has: public functions that classes cannot override."""
 
-from __future__ import annotations
-
 IGNORED = {
     "torch": """
         arange are_deterministic_algorithms_enabled as_strided as_tensor asarray autocast_decrement_nesting

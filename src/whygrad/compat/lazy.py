@@ -34,7 +34,7 @@ _NAMES = {
     **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("formula",), "why.formulas"),
-    **dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "why.cells"),
+    **dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "for_torch.ipython"),
     **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
     **dict.fromkeys(("empty_cache", "memory_stats"), "kernels"),

@@ -52,7 +52,6 @@ def _options(dtype: dtypes.dtype) -> str:
 
 
 def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
-    """`Tensor.__new__`."""
     check_place("new", None, device, False)
     if list(kwargs) == ["data"] and not args:
         args = (kwargs["data"],)

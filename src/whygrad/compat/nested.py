@@ -45,7 +45,6 @@ class NestedTensor(Tensor):
         return any(part.requires_grad for part in self._parts)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
-        """The components."""
         if dim not in (0, -self._array.ndim):
             raise RuntimeError(f"unbind(): a nested tensor can only be unbound along dim 0, got dim {dim} instead.")
         return self._parts

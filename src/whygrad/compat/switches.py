@@ -10,8 +10,8 @@ import os
 from typing import Any
 
 from whygrad.base.devices import CPU, check_device, device
+from whygrad.base.errors import warn
 from whygrad.base.threads import choose_number_of_threads, number_of_threads
-from whygrad.functional.fresh import warn
 
 _state: dict[str, Any] = {"interop": os.cpu_count() or 1, "deterministic": False,
                           "warn_only": False, "precision": "highest", "warn_always": False}

@@ -323,14 +323,10 @@ def _leading_to(captures: Iterable[Target], reachable: Iterable[Target]) -> set[
     """The reachable targets from which a captured one can be reached."""
     wanted = set(captures)
     # Older nodes first: a node's edges lead to nodes made before it.
-    for node in sorted([t for t in reachable if not isinstance(t, Tensor)], key=_sequence_number):
+    for node in sorted([t for t in reachable if not isinstance(t, Tensor)], key=lambda node: node.seq):
         if node not in wanted and any(target in wanted for target in node.edges):
             wanted.add(node)
     return wanted
-
-
-def _sequence_number(node: Node) -> int:
-    return node.seq
 
 
 def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:

@@ -24,8 +24,6 @@ from whygrad.distributions.utils import (
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import binary_cross_entropy_with_logits, one_hot
 
-__all__ = ["Beta", "ContinuousBernoulli", "Dirichlet", "Kumaraswamy", "Uniform"]
-
 
 class Uniform(Distribution):
     """Uniform(low, high), on the half-open interval [low, high)."""

@@ -15,8 +15,6 @@ from whygrad.distributions.probs_or_logits import OfCategories, ProbsOrLogits
 from whygrad.distributions.utils import Values, broadcast_all
 from whygrad.nn.functional import one_hot
 
-__all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
-
 
 class Categorical(ProbsOrLogits):
     """Categorical(probs) or Categorical(logits=...): integers from 0, with probabilities along the last dim."""

@@ -231,8 +231,6 @@ class _Multinomial(Constraint):
 
 
 class _Square(Constraint):
-    """Square matrices."""
-
     event_dim = 2
 
     def check(self, value: Values) -> Any:
@@ -240,8 +238,6 @@ class _Square(Constraint):
 
 
 class _Symmetric(_Square):
-    """Symmetric matrices."""
-
     def check(self, value: Any) -> Any:
         square = super().check(value)
         if not square.all():

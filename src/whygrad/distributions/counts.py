@@ -16,8 +16,6 @@ from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter, lazy_property
 from whygrad.nn.functional import binary_cross_entropy_with_logits, logsigmoid, softplus
 
-__all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
-
 
 class Bernoulli(ProbsOrLogits, ExponentialFamily):
     """Bernoulli(probs) or Bernoulli(logits=...): 1 with that probability, else 0."""
@@ -201,8 +199,6 @@ class Geometric(ProbsOrLogits):
 
 
 class Poisson(ExponentialFamily):
-    """Poisson(rate)"""
-
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

@@ -11,8 +11,6 @@ from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.transforms import ComposeTransform, Transform
 from whygrad.distributions.utils import _sum_rightmost
 
-__all__ = ["Independent", "TransformedDistribution"]
-
 
 class Independent(Distribution):
     """Independent(base, n): the last n batch dims of `base` are dims of the event; log_prob sums over them."""

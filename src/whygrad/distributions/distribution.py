@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Real, Values, broadcast_all, lazy_property
@@ -66,9 +65,8 @@ class Distribution:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
             arg_constraints = {}
-            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                          "initialize the distribution with `validate_args=False` to turn off validation.",
-                          stacklevel=user_stacklevel())
+            warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                 "initialize the distribution with `validate_args=False` to turn off validation.")
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
                 continue
@@ -166,8 +164,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Values:
         """n samples. torch advises `sample((n,))` instead."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning,
-                      stacklevel=user_stacklevel())
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Values) -> Values:
@@ -215,8 +212,8 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
-                          "distribution with `validate_args=False` to turn off validation.", stacklevel=user_stacklevel())
+            warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                 "distribution with `validate_args=False` to turn off validation.")
             return
         if not support.check(value).all():
             raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the "

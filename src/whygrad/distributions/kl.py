@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from whygrad import distributions as D
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.distributions.distribution import Distribution
 from whygrad.distributions.utils import Values, _sum_rightmost
 
@@ -50,8 +49,8 @@ def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:
     by_p = min(matches, key=lambda m: (mro_p.index(m[0]), mro_q.index(m[1])))
     by_q = min(matches, key=lambda m: (mro_q.index(m[1]), mro_p.index(m[0])))
     if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl("
-                      f"{by_p[0].__name__}, {by_q[1].__name__})", RuntimeWarning, stacklevel=user_stacklevel())
+        warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl("
+             f"{by_p[0].__name__}, {by_q[1].__name__})", RuntimeWarning)
     return _KL_REGISTRY[by_p]
 
 

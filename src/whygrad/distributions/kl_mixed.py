@@ -142,13 +142,9 @@ def _finite(type_p: type[Any], type_q: type[Any]) -> Callable[[Any, Any], Any]:
     return divergence
 
 
-def _infinite(parameter: str) -> Callable[[Any, Any], Any]:
-    return lambda p, q: torch.full_like(getattr(p, parameter), math.inf)
-
-
 for _p, _kinds in FINITE.items():
     for _q in _kinds:
         register_kl(_p, _q)(_finite(_p, _q))
 for _p, (_parameter, _kinds) in INFINITE.items():
     for _q in _kinds:
-        register_kl(_p, _q)(_infinite(_parameter))
+        register_kl(_p, _q)(lambda p, q, name=_parameter: torch.full_like(getattr(p, name), math.inf))  # type: ignore[misc]

@@ -18,8 +18,6 @@ from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.utils import Values, _standard_normal, empty_like_parameter, euler_constant
 from whygrad.functional.special import SPECIAL
 
-__all__ = ["Cauchy", "Gumbel", "Laplace", "Normal", "StudentT", "VonMises"]
-
 
 class LocationScale(Distribution):
     """Parameters `loc` and `scale`; symmetric around `loc`."""
@@ -140,8 +138,6 @@ class Cauchy(LocationScale):
 
 
 class StudentT(Distribution):
-    """StudentT(df, loc, scale)"""
-
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

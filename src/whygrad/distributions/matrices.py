@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.bounded import Beta
@@ -19,8 +18,6 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.positive import Chi2
 from whygrad.distributions.utils import Values, lazy_property
 from whygrad.distributions.vectors import ScaleMatrix, _half_log_det
-
-__all__ = ["LKJCholesky", "Wishart"]
 
 
 class Wishart(ScaleMatrix, ExponentialFamily):
@@ -48,8 +45,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         if bool(self.df.le(size - 1).any()):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
         if bool(self.df.lt(size).any()):
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                          stacklevel=user_stacklevel())
+            warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         self._start(name, matrix, batch_shape, matrix.shape[-2:], validate_args)
         # Their square roots are the diagonal of a sample's factor.
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=matrix.dtype).expand((*batch_shape, -1)))
@@ -103,7 +99,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         sample = self._bartlett_sampling(tuple(sample_shape))
         again = self._any_of_batch(self.support.check(sample))
         if bool(again.any()):
-            warnings.warn("Singular sample detected.", stacklevel=user_stacklevel())
+            warn("Singular sample detected.")
             for _ in range(10 if max_try_correction is None else max_try_correction):
                 fresh = self._bartlett_sampling(again[again].shape)
                 sample[again] = fresh

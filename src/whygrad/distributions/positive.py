@@ -19,8 +19,6 @@ __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "GeneralizedPareto"
 
 
 class Exponential(ExponentialFamily):
-    """Exponential(rate)"""
-
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True

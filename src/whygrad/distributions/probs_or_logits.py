@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real
 from whygrad.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
@@ -35,13 +34,8 @@ class ProbsOrLogits(Distribution):
     def probs(self) -> Any:
         return logits_to_probs(self.logits, is_binary=self._is_binary)
 
-    @property
-    def _param(self) -> Any:
-        return getattr(self, self._given)
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    _param = property(lambda self: getattr(self, self._given))
+    param_shape = property(lambda self: self._param.size())
 
 
 class OfCategories(Distribution):

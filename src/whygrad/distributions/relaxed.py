@@ -13,8 +13,6 @@ from whygrad.distributions.probs_or_logits import OfCategories, ProbsOrLogits
 from whygrad.distributions.transforms import ExpTransform, SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 
-__all__ = ["ExpRelaxedCategorical", "LogitRelaxedBernoulli", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
-
 
 class LogitRelaxedBernoulli(ProbsOrLogits):
     """The logit of RelaxedBernoulli(temperature, probs or logits)."""

@@ -12,8 +12,6 @@ from whygrad.distributions.distribution import Distribution, Real, validated
 from whygrad.distributions.location_scale import Cauchy, Normal
 from whygrad.distributions.transforms import AbsTransform, ExpTransform, StickBreakingTransform
 
-__all__ = ["HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal"]
-
 
 class Folded(TransformedDistribution):
     """The distribution of |x|, which has twice the density of x on the positive half."""

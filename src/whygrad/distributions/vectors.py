@@ -11,8 +11,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 
-__all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
-
 
 def _batch_mv(matrices: Any, vectors: Any) -> Any:
     """Batched matrix-vector product."""

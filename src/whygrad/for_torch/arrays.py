@@ -39,6 +39,23 @@ def _converted(t: Tensor) -> np.ndarray:
         return np.asarray(t.resolve_conj().resolve_neg().cpu().numpy())
 
 
+_has_own_dispatch: dict[type, bool] = {}
+
+
+def has_numbers(t: Tensor) -> bool:
+    """False for a tensor that only stands for numbers: on the device "meta", a wrapper of torch.func, or a subclass with a
+    `__torch_dispatch__` of its own, which would notice if somebody looked at them."""
+    return not (has_own_dispatch(type(t)) or t.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(t))
+
+
+def has_own_dispatch(kind: type[Any]) -> bool:
+    found = _has_own_dispatch.get(kind)
+    if found is None:
+        found = _has_own_dispatch[kind] = (getattr(kind, "__torch_dispatch__", Tensor.__torch_dispatch__)
+                                           is not Tensor.__torch_dispatch__)
+    return found
+
+
 def is_sparse(t: Any) -> bool:
     return isinstance(t, Tensor) and t.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr,
                                                   torch.sparse_bsc)

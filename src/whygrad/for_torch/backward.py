@@ -9,15 +9,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from whygrad.for_torch import errors
-from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.arrays import array_of, has_numbers
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
-from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
 from whygrad.why.gradient_flow import gradient_state, known_states
@@ -74,9 +75,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         with quietly():
             begun = watch.guarded_call("begin", _begin, watch, outputs, inputs, bool(create_graph),
                                        kwargs.get("accumulate_grad", False), bool(keep_graph))
-        outer = modes.running
         if begun is not None:
-            modes.running = begun.backward
+            outer = modes.enter(begun.backward)
             begun.backward.depth = 0 if outer is None else outer.depth + 1
         since = sequence_number()
         try:
@@ -89,8 +89,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
                 errors.explain_backward(watch, error, begun, outputs, inputs or ())
             raise
         finally:
-            modes.running = outer
             if begun is not None:
+                modes.leave(begun.backward, outer)
                 begun.detach()
         if begun is not None and not watch.traces:
             if create_graph:
@@ -105,6 +105,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
 
 def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
     global _last
+    if not all(map(has_numbers, outputs)):
+        return None
     if accumulates:
         watch.told("differentiated", tuple(outputs), keeps)
     if not all(t.requires_grad for t in outputs):
@@ -136,6 +138,8 @@ class Pass:
         self.leaves: list[Tensor] = []
         # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
         self._on_the_way: dict[Any, tuple[Any, str]] = {}
+        # In anomaly mode: the node at which gradients stopped being finite.
+        self.infinite: Node | None = None
         self._handles: list[Any] = []
 
     def attach(self, watch: Any, roots: list[Any]) -> None:
@@ -218,8 +222,12 @@ class Pass:
         self.backward.at = None
         try:
             with quietly():
+                if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
+                    return
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
+                if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
+                    self.infinite = None if all(map(_is_finite, left)) else node
                 if len(grad_outputs) == 1 and came:
                     self._recognize(node, grad_outputs[0], came[0])
                 try:
@@ -250,6 +258,8 @@ class Pass:
         if grads[0] is not None:
             try:
                 with quietly():
+                    if not has_numbers(grads[0]):
+                        return
                     array = array_of(grads[0])
                     self._recognize(leaf, grads[0], array)
                     try:
@@ -259,6 +269,10 @@ class Pass:
                     own_notes_of(leaf).reached_by = self.backward
             except Exception as error:
                 watch.failed_in("depositing", error)
+
+
+def _is_finite(g: Any) -> bool:
+    return g is None or bool(np.isfinite(g).all())
 
 
 def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:

@@ -12,13 +12,15 @@ import torch
 from whygrad.for_torch.patches import put
 from whygrad.why.engine import Undo
 
+REMARK = "the program uses torch.compile: its functions run uncompiled while they are recorded"
+
 
 class Compiling:
     """Whether the program compiles functions. In rounds that are recorded they run uncompiled, call by call; in others the
     recorder's mode is off altogether: it would be compiled with them."""
 
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        self._on_change = on_change
+    def __init__(self, watch: Any, on_change: Callable[[], None]) -> None:
+        self._watch, self._on_change = watch, on_change
         self.is_used = False
         self._stance: Any = None
 
@@ -27,8 +29,10 @@ class Compiling:
 
         @functools.wraps(plain)
         def compile(*args: Any, **kwargs: Any) -> Any:
-            self.is_used = True
-            self._on_change()
+            if not self.is_used:
+                self.is_used = True
+                self._watch.remarks.append(REMARK)
+                self._on_change()
             return plain(*args, **kwargs)
 
         return [put(torch, "compile", compile), lambda: self.run_eagerly(False)]

@@ -27,7 +27,7 @@ from whygrad.why.record import Site
 
 class TorchEngine:
     name = "torch"
-    listens_cheaply = False
+    records_always = False
     tensor_class, node_class = Tensor, Node
     parameter_class, module_class, function_class = torch.nn.Parameter, torch.nn.Module, torch.autograd.Function
     hooks = SimpleNamespace(**{name: value for part in (torch_module, torch_optimizer) for name, value in vars(part).items()
@@ -125,6 +125,10 @@ class TorchEngine:
 
     # Of the program.
 
+    def description(self) -> dict[str, str]:
+        device = torch.cuda.get_device_name() if torch.cuda.is_initialized() else "cpu"
+        return {"name": self.name, "version": torch.__version__, "device": device}
+
     def optimizers(self) -> list[Any]:
         return list(self._optimizers)
 
@@ -155,10 +159,10 @@ class TorchEngine:
 
     def instrument(self, watch: Any) -> list[Undo]:
         self._instruments = Instruments(watch, self._optimizers, self._made_at)
-        return [self._let_go, *self._instruments.install()]
+        return [self._fall_silent, *self._instruments.install()]
 
-    def _let_go(self) -> None:
-        """Nobody listens any more; a watch that ends must not switch the recorder on again."""
+    def _fall_silent(self) -> None:
+        """The last to be called when a watch ends: from then on `listen` must not switch the recorder on again."""
         self._instruments = None
 
     def listen(self, calls: bool, records: bool) -> None:

@@ -11,20 +11,16 @@ from torch import Tensor
 from whygrad.for_torch.lean import ring
 from whygrad.for_torch.nodes import Node, saved_names, source_of
 from whygrad.for_torch.tensor_facts import causes_of
-from whygrad.why import error_notes
+from whygrad.why import error_notes, late_notes
 from whygrad.why.gradient_flow import leaves_from
-
-# Errors that have their note already: one passes by several doors.
-_told = "_whygrad_told"
 
 
 def tell(watch: Any, error: BaseException, note: str, *about: Any) -> None:
-    if getattr(error, _told, False):
+    if late_notes.has_note(error):
         return
     try:
         category, text, sites = getattr(error_notes, note)(*about)
-        setattr(error, _told, True)
-        error.add_note(text)
+        late_notes.keep(error, text)
     except Exception as failure:
         watch.failed_in(note, failure)
         return
@@ -61,6 +57,8 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
             tell(watch, error, "custom_returns", node, m[2].partition("\n")[0])
     elif "You must implement either the backward or vjp method" in text and at is not None:
         tell(watch, error, "custom_without_backward", at)
+    elif "returned nan values in its" in text and at is not None:  # anomaly mode
+        tell(watch, error, "anomaly", at, running.infinite or at)
     elif "derivative for" in text and "is not implemented" in text and at is not None:
         tell(watch, error, "without_derivative", at)
 
@@ -129,7 +127,7 @@ CALLS: list[tuple[str, str, Arguments]] = [
 
 def explain_call(watch: Any, error: Exception, args: Any) -> None:
     """A function of torch has raised."""
-    if getattr(error, _told, False):
+    if late_notes.has_note(error):
         return
     text = str(error)
     for part, note, about in CALLS:

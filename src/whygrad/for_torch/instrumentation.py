@@ -30,6 +30,8 @@ from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, address_of, cut, tensors_in
 from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
+from whygrad.for_torch.traceback_lines import leave_out_the_recorder
+from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
 from whygrad.why.engine import Undo
 from whygrad.why.record import Cause
@@ -44,7 +46,7 @@ class Instruments:
         self.watch = watch
         self.recorder = Recorder(watch)
         self.switch = ModeSwitch(self.recorder)
-        self.compiling = Compiling(self._settle)
+        self.compiling = Compiling(watch, self._settle)
         self._optimizers, self._made_at = optimizers, made_at
 
     def install(self) -> list[Undo]:
@@ -64,7 +66,8 @@ class Instruments:
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
-                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded"))]
+                 listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
+                 name_the_programs_lines(), *leave_out_the_recorder()]
         undo += [*self.compiling.install(), *captures(watch.suspend)]
         self.switch.turn(True)
         undo += [ring.clear, lambda: self.switch.turn(False)]

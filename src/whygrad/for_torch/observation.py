@@ -6,9 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.jit import ScriptModule
+from torch.nn.modules.module import (
+    _global_forward_hooks_with_kwargs,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
-from whygrad.for_torch.recorder import is_transforming
+from whygrad.for_torch.arrays import has_numbers
+from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import quietly
 from whygrad.why import record
 from whygrad.why.audit.observation import Call, ModuleCall
@@ -33,13 +39,18 @@ class Observation:
             return
         for handle in self._handles:
             handle.remove()
+            _global_forward_hooks_with_kwargs.pop(handle.id, None)  # torch leaves this entry behind
         self._depths = threading.local()
 
     def _entering(self, module: Any, args: Any) -> None:
         self._depths.count = getattr(self._depths, "count", 0) + 1
 
-    def _left(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def _left(self, module: Any, args: Any, *rest: Any) -> None:
+        """After a forward that raised, torch leaves the keyword arguments out."""
+        kwargs, output = rest if len(rest) == 2 else ({}, None)
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None and not is_transforming():
             with quietly():
+                if isinstance(module, ScriptModule) or not all(map(has_numbers, tensors_in((*args, output)))):
+                    return
                 self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))

@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import errors
+from whygrad.for_torch.arrays import array_of, has_numbers, has_own_dispatch
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, Node, grad_fn_of, node_for, source_of
@@ -110,9 +111,11 @@ class Recorder(TorchFunctionMode):
             handler = handlers[func]
         except KeyError:
             handler = handlers[func] = self._handler_for(func)
+        if handler is None or any(map(has_own_dispatch, types)):
+            return func(*args, **kwargs)
         if handler is self._lean_op:
             return handler(func, args, kwargs)
-        if handler is None or is_transforming():
+        if is_transforming():
             return func(*args, **kwargs)
         outer, self._handling.now = self.is_handling(), True
         try:
@@ -217,12 +220,15 @@ class Recorder(TorchFunctionMode):
     def _guarded(self, note: Callable[..., None], *about: Any) -> None:
         """The program must not notice that it is recorded."""
         try:
-            note(*about)
+            with quietly():
+                note(*about)
         except Exception as error:
             self.watch.failed_in(note.__name__.strip("_"), error)
 
     def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool, since: int) -> None:
         outs = tensors_in((out,))
+        if not all(map(has_numbers, outs)):
+            return
         if outs or writes:
             ins = [*tensors_in(args), *tensors_in(kwargs.values())]
             site = record.site()
@@ -319,9 +325,12 @@ class Recorder(TorchFunctionMode):
     def _reader(self, what: str) -> Handler:
         def read(func: Any, args: Any, kwargs: Any) -> Any:
             value = func(*args, **kwargs)
-            frame = sys._getframe(2)
+            frame: Any = sys._getframe(2)
+            while frame.f_code.co_name == "__torch_function__":  # of modes above this one, such as torch.device()
+                frame = frame.f_back
             if not is_internal(frame):
-                self.watch.read(args[0], what, value, frame)
+                with quietly():
+                    self.watch.read(args[0], what, value, frame)
             return value
 
         return read
@@ -343,56 +352,72 @@ class Recorder(TorchFunctionMode):
     def _set_grad(self, func: Any, args: Any, kwargs: Any) -> Any:
         out = self._call(func, args, kwargs)
         what = "assigned" if len(args) > 1 and args[1] is not None else "cleared"
-        note_grad(args[0], what, record.site())
+        self._guarded(note_grad, args[0], what, record.site())
         return out
 
     def _switch(self, func: Any, args: Any, kwargs: Any) -> Any:
-        t = args[0]
-        before = t.requires_grad
+        with quietly():
+            before = args[0].requires_grad
         out = self._call(func, args, kwargs)
+        self._guarded(self._switched, args[0], before)
+        return out
+
+    def _switched(self, t: Tensor, before: bool) -> None:
         if t.requires_grad != before:
             site = record.site()
             own_notes_of(t).switched_at = t.requires_grad, site
             if before:
                 facts_of(t).causes = (Cause("frozen", site),)
-        return out
 
     def _data(self, func: Any, args: Any, kwargs: Any) -> Any:
         out = func(*args, **kwargs)
-        facts = facts_of(out)
-        facts.causes = cut(args[0], "detach", ".data")
-        facts.version = DataVersion(version_of(args[0]))
-        facts.version.value = counted(out)
+        self._guarded(self._data_taken, args[0], out)
         return out
+
+    def _data_taken(self, t: Tensor, out: Tensor) -> None:
+        facts = facts_of(out)
+        facts.causes = cut(t, "detach", ".data")
+        facts.version = DataVersion(version_of(t))
+        facts.version.value = counted(out)
 
     def _set_data(self, func: Any, args: Any, kwargs: Any) -> Any:
         out = self._call(func, args, kwargs)
-        self.watch.data_written(version_of(args[0]))
-        self.watch.data_replaced(args[0], args[1])
+        self._guarded(self._data_given, args[0], args[1])
         return out
+
+    def _data_given(self, t: Tensor, data: Tensor) -> None:
+        self.watch.data_written(version_of(t))
+        self.watch.data_replaced(t, data)
 
     def _detach(self, func: Any, args: Any, kwargs: Any) -> Any:
         out = self._call(func, args, kwargs)
+        self._guarded(self._detached, func, args, kwargs, out)
+        return out
+
+    def _detached(self, func: Any, args: Any, kwargs: Any, out: Tensor) -> None:
         facts = facts_of(out)
         facts.causes = cut(args[0], "detach", ".detach()")
         facts.version = version_record(args[0])
         self._heard(func, args, kwargs, out)
-        return out
 
     def _detach_in_place(self, func: Any, args: Any, kwargs: Any) -> Any:
-        causes = cut(args[0], "detach", "detach_()")
+        with quietly():
+            causes = cut(args[0], "detach", "detach_()")
         out = self._call(func, args, kwargs)
         facts_of(args[0]).causes = causes
         return out
 
     def _tensor(self, func: Any, args: Any, kwargs: Any) -> Any:
         out = self._call(func, args, kwargs)
+        self._guarded(self._made_of, func, args, kwargs, out)
+        return out
+
+    def _made_of(self, func: Any, args: Any, kwargs: Any, out: Tensor) -> None:
         given = args[0] if args else kwargs.get("data")
         if out is not given:
             lost = [cause for x in tensors_in((given,)) for cause in cut(x, "value-copied-out", "torch.tensor(...)")]
             facts_of(out).causes = tuple(lost[:record.MAX_CAUSES]) or record.created()
         self._heard(func, args, kwargs, out)
-        return out
 
     def _heard(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """Tell the audit: of losses, dropout and argmax always, of other calls in observed rounds."""
@@ -400,7 +425,7 @@ class Recorder(TorchFunctionMode):
         if event is None:
             event = self._events[func] = event_of(self._name_of(func))
         audit = self.watch.audit
-        if event or audit.is_observing:
+        if (event or audit.is_observing) and all(map(has_numbers, tensors_in((out, *args)))):
             call = Call(self._name_of(func), args, kwargs, out, record.site())
             if event:
                 audit.tell(event, call)
@@ -433,10 +458,10 @@ class WatchedHook:
         self.watch, self.hook, self.target = watch, hook, target
 
     def __call__(self, g: Tensor) -> Any:
-        if not self.watch.traces:
+        with quietly():
+            is_known = self.watch.traces and has_numbers(g)
+        if not is_known:
             return self.hook(g)
-        from whygrad.for_torch.arrays import array_of
-
         with quietly():
             before = array_of(g).copy()
             if modes.running is not None and not modes.running.create_graph:
@@ -496,8 +521,10 @@ def nonfinite_in(t: Tensor) -> str:
 
 
 def is_transforming() -> bool:
-    """Inside of torch.func's transforms tensors are wrappers, of which nothing is noted; nor of those of a compiler."""
-    return torch._C._functorch.peek_interpreter_stack() is not None or torch.compiler.is_compiling()
+    """Inside of torch.func's transforms tensors are wrappers, of which nothing is noted; nor of those of a compiler, nor while
+    torch.jit.trace records."""
+    return (torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None
+            or torch.compiler.is_compiling())
 
 
 def _who_switches() -> tuple[str, Site]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from whygrad.why.record import Causes, Site
 
@@ -120,6 +123,15 @@ def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
 
 
+def forget_gradients() -> None:
+    """Forget what happened to `.grad` of each tensor; how it was made stays known."""
+    for facts in list(_facts.values()):
+        if facts.notes is not None:
+            kept = facts.notes.switched_at
+            facts.notes = TensorNotes()
+            facts.notes.switched_at = kept
+
+
 def forget_all() -> None:
     _facts.clear()
 
@@ -130,5 +142,11 @@ def count() -> int:
 
 
 def quietly() -> Any:
-    """A context in which torch's functions tell nobody of themselves."""
-    return torch._C.DisableTorchFunction()
+    """A context in which torch's functions tell nobody of themselves, modes and subclasses of the program included."""
+    return _unnoticed() if torch._C._len_torch_dispatch_stack() else torch._C.DisableTorchFunction()
+
+
+@contextmanager
+def _unnoticed() -> Iterator[None]:
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield

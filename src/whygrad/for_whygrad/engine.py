@@ -13,6 +13,7 @@ import numpy as np
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.refusing import RefusingArray
+from whygrad.cli import version
 from whygrad.core import engine
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Node, next_sequence_number, row_node
@@ -34,7 +35,7 @@ NO_NOTES = Meta()
 
 class WhygradEngine:
     name = "whygrad"
-    listens_cheaply = True
+    records_always = True
     _calls: CallListener
     tensor_class, node_class, parameter_class, module_class, function_class = Tensor, Node, Parameter, Module, Function
     hooks = SimpleNamespace(**{name: value for part in (hooks, optimizer) for name, value in vars(part).items()
@@ -175,6 +176,9 @@ class WhygradEngine:
             node.saved = saved
 
     # Of the program.
+
+    def description(self) -> dict[str, str]:
+        return {"name": self.name, "version": version(), "device": "cpu"}
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)

@@ -1,47 +1,19 @@
 """torch-named functions, by family. Each registers itself with `public` (see run.py)."""
 
+from importlib import import_module
+
 from whygrad.backends import tensor
 from whygrad.core.record import apply
-from whygrad.functional import (
-    activation,
-    added_products,
-    arithmetic,
-    compare,
-    complex_numbers,
-    convert,
-    counting,
-    creation,
-    ctc,
-    distance,
-    einsum,
-    factor,
-    gathering,
-    indexing,
-    inplace_views,
-    joining,
-    linalg,
-    lowrank,
-    memory,
-    misc,
-    pairwise,
-    pointwise,
-    random,
-    rearrange,
-    reduction,
-    scan,
-    scatter_reduce,
-    shape,
-    softmax,
-    solve,
-    sorting,
-    sparsity,
-    special,
-    spectral,
-    stft,
-    storages,
-    windows,
-)
+from whygrad.functional import shape
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS
+
+for _family in [
+    "activation", "added_products", "arithmetic", "compare", "complex_numbers", "convert", "counting", "creation", "ctc",
+    "distance", "einsum", "factor", "gathering", "indexing", "inplace_views", "joining", "linalg", "lowrank", "memory",
+    "misc", "pairwise", "pointwise", "random", "rearrange", "reduction", "scan", "scatter_reduce", "shape", "softmax",
+    "solve", "sorting", "sparsity", "special", "spectral", "stft", "storages", "windows"
+]:
+    import_module(f"{__name__}.{_family}")
 
 tensor.connect(apply=apply, promote=promote, reshape=shape.reshape_to)

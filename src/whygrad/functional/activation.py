@@ -163,13 +163,11 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 @public(method=False)
 def selu_(input: Any) -> Any:
-    """In-place version of `selu`."""
     return selu(input, inplace=True)
 
 
 @public(method=False)
 def celu_(input: Any, alpha: float = 1.0) -> Any:
-    """In-place version of `celu`."""
     return celu(input, alpha, inplace=True)
 
 
@@ -267,7 +265,6 @@ def _threshold(input: Any, threshold: float, value: float, *, out: Any = None) -
 
 @public(method=False)
 def threshold_(input: Any, threshold: float, value: float) -> Any:
-    """In-place version of `threshold`."""
     return write("threshold_inplace", input, input, **_threshold_limits(input, threshold, value))
 
 

@@ -9,12 +9,13 @@ from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace
-from whygrad.functional.arguments import read_number, read_tensor
+from whygrad.functional.arguments import check_kinds, read_number, read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, check_mv, check_vectors, not_on_cpu, refuse_bool
+from whygrad.functional.linalg import check_addmm, check_bmm, check_mv, check_vectors, not_on_cpu
 from whygrad.functional.old_order import in_old_order
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import public, with_out, write
+from whygrad.functional.shape import expanded_shape
 from whygrad.ops.table import TABLE
 
 
@@ -27,11 +28,11 @@ def _check_addr(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> None:
     shape = (a._array.size, b._array.size)
     if inplace and c._array.shape != shape:
         raise RuntimeError(f"size mismatch, input: {list(c._array.shape)}, v1: [{shape[0]}], v2: [{shape[1]}]")
-    check_expands(c, shape)
+    expanded_shape(c, shape)
 
 
 def _check_baddbmm(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> None:
-    check_expands(c, (_size(a, 0), _size(a, 1), _size(b, 2)))
+    expanded_shape(c, (_size(a, 0), _size(a, 1), _size(b, 2)))
     if not c._array.dtype == a._array.dtype == b._array.dtype:
         raise RuntimeError(f"Input dtypes must be the same, got: input {c_name(c.dtype)}, batch1: {c_name(a.dtype)}, "
                            f"batch2: {c_name(b.dtype)}")
@@ -39,7 +40,7 @@ def _check_baddbmm(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> No
 
 
 def _check_addbmm(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> None:
-    check_expands(c, (_size(a, 1), _size(b, 2)))
+    expanded_shape(c, (_size(a, 1), _size(b, 2)))
     x, y = a._array, b._array
     for name, batch in (("batch1", x), ("batch2", y)):
         if batch.ndim != 3:
@@ -53,7 +54,7 @@ def _check_addbmm(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> Non
         if t._array.dtype != y.dtype:
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {t.dtype.scalar_name} and "
                                f"{b.dtype.scalar_name}")
-    refuse_bool(a, "addmm_impl_cpu_")
+    check_kinds("addmm_impl_cpu_", a, "iufVc")
 
 
 def _size(x: Tensor, dim: int) -> int:

@@ -243,6 +243,16 @@ def check_place(function: str, layout: Any, device_: Any, pin_memory: Any) -> No
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
+def not_implemented(kernel: str, dtype: dtypes.dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.scalar_name}'")
+
+
+def check_kinds(kernel: str, x: Tensor, kinds: str) -> None:
+    """Check that torch's kernel takes the dtype: `kinds` are letters of NumPy, and V for bfloat16."""
+    if x._array.dtype.kind not in kinds:
+        raise not_implemented(kernel, x.dtype)
+
+
 def check_flag(function: str, argument: str, value: Any) -> None:
     if type(value) is not bool:
         raise wrong_type(function, argument, None, "bool", value)

@@ -149,7 +149,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return apply(TABLE["rsub"], *promote("rsub", input, b, dtype=dtype), alpha=alpha)
 
 
-def _operands(name: str, input: Any, other: Any, *, overloaded: bool) -> tuple[Any, Any]:
+def _operands(name: str, input: Any, other: Any, *, overloaded: bool = False) -> tuple[Any, Any]:
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:
         if overloaded:
@@ -173,7 +173,7 @@ def _check_mode(mode: Any) -> None:
 @public(short=short_for_two(lambda: compiled(TABLE["div"], "tt", at_door=True), "fc"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """Division; rounded towards zero ("trunc") or down ("floor") if asked."""
-    a, b = _operands("div", input, other, overloaded=False)
+    a, b = _operands("div", input, other)
     dtype = result_dtype(a, b)
     if rounding_mode is None:
         result = scaled(TABLE["div"], default_float(dtype), a, b)
@@ -189,13 +189,12 @@ _divide, _divide_by_number = writer("div", "tt"), writer("div", "ts")
 
 @public(function=False)
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """In-place version of `div`."""
     if rounding_mode is None and isinstance(self, Tensor) and self._array.dtype.char in "fdFD":
         if is_at_home(other, self._array.dtype):
             return _divide_by_number(self, other)
         if isinstance(other, Tensor) and other._array.dtype is self._array.dtype:
             return _divide(self, other)
-    a, b = _operands("div_", self, other, overloaded=False)
+    a, b = _operands("div_", self, other)
     if rounding_mode is None:
         computes_in = in_wide_steps if is_half_beside_number(a.dtype, b) else _in_floats
         return write("div", a, a, b, computes_in=None if a._array.dtype.char in "fdFD" else computes_in)
@@ -222,34 +221,12 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def floor_divide_(self: Any, other: Any) -> Any:
-    """In-place version of `floor_divide`."""
     a, b = _operands("floor_divide_", self, other, overloaded=True)
     return write("floor_divide_inplace", a, a, b, computes_in=settled(ROUNDING["floor"]))
 
 
-REMAINDER = Takes(REALS, "remainder_cpu")
-
-
-@public()
-def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
-    """What is left of dividing and rounding down: it has the sign of `other`."""
-    a, b = as_operand(input), as_operand(other)
-    if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
-        raise invalid_combination("remainder", input, other)
-    dtype = result_dtype(a, b)
-    REMAINDER.check(dtype)
-    row = TABLE["remainder" if isinstance(a, Tensor) else "remainder_of_number"]
-    return with_out("remainder", apply(row, *promote("remainder", a, b, dtype=dtype)), out, input, other)
-
-
-@public(function=False)
-def remainder_(self: Any, other: Any) -> Any:
-    """In-place version of `remainder`."""
-    b = as_operand(other)
-    if b is NotImplemented:
-        raise invalid_combination("remainder_", self, other)
-    return write("remainder", self, self, b, computes_in=settled(REMAINDER))
-
+# It has the sign of `other`.
+binary("remainder", numbers="either", takes=Takes(REALS, "remainder_cpu"), of_number="remainder_of_number")
 
 POW = Takes("iufVc", "pow")
 
@@ -284,7 +261,6 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def pow_(self: Any, exponent: Any) -> Any:
-    """In-place version of `pow`."""
     b = as_operand(exponent)
     if b is NotImplemented:
         raise invalid_combination("pow_", self, exponent)
@@ -324,7 +300,6 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 @public(function=False)
 def float_power_(self: Any, exponent: Any) -> Any:
-    """In-place version of `float_power`."""
     b = as_operand(exponent)
     if b is NotImplemented:
         raise invalid_combination("float_power_", self, exponent)
@@ -367,7 +342,6 @@ _write_between = writer("lerp", "tts")
 
 @public(function=False)
 def lerp_(self: Any, end: Any, weight: Any) -> Any:
-    """In-place version of `lerp`."""
     if type(weight) is float and isinstance(end, Tensor) and end._array.dtype is self._array.dtype and (
             self._array.dtype.char in "fd"):
         return _write_between(self, end, weight)

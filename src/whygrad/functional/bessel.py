@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import invalid_combination
+from whygrad.functional.arguments import invalid_combination, not_implemented
 from whygrad.functional.dispatch import Takes, as_operand, default_float
 from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import special_function, with_out
@@ -19,7 +19,7 @@ from whygrad.ops.table import TABLE
 def _check(takes: Takes, dtype: Any) -> None:
     takes.check(dtype)
     if dtype.numpy.itemsize == 2 and dtype.category == 2:
-        raise NotImplementedError(f"\"{takes.kernel}\" not implemented for '{dtype.scalar_name}'")
+        raise not_implemented(takes.kernel, dtype)
 
 
 def _named(function: Callable[..., Any], name: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from whygrad.base import dtypes, errors
+from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
+from whygrad.base.errors import warn
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
@@ -90,9 +90,8 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         if condition._array.dtype != "uint8":
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                                f"{condition.dtype.scalar_name}")
-        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
-                      "future version of PyTorch. Use a boolean condition instead.", UserWarning,
-                      stacklevel=errors.user_stacklevel())
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+             "future version of PyTorch. Use a boolean condition instead.")
         condition = condition.to(bool)  # type: ignore[attr-defined]
     dtype = result_dtype(a, b)
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
@@ -162,7 +161,6 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 @public()
 def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
-    """In-place version of `clamp`."""
     if _are_plain_bounds(input, min, max):
         return _write_clamped(input, min, max)
     low, high = _bounds("clamp_", input, min, max)
@@ -222,11 +220,9 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
 
 @public()
 def clamp_min_(input: Any, min: Any) -> Any:
-    """In-place version of `clamp_min`."""
     return _clamp_min_inplace(input, min)
 
 
 @public()
 def clamp_max_(input: Any, max: Any) -> Any:
-    """In-place version of `clamp_max`."""
     return _clamp_max_inplace(input, max)

@@ -72,7 +72,6 @@ def conj_physical(input: Any, *, out: Any = None) -> Tensor:
 
 @public()
 def conj_physical_(input: Any) -> Tensor:
-    """In-place version of `conj_physical`."""
     read_tensor("conj_physical_", input)
     if input._array.dtype.kind != "c":
         return input  # type: ignore[no-any-return]

@@ -12,17 +12,21 @@ from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional import return_types
-from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_int, read_number, read_tensor
+from whygrad.functional.arguments import (
+    check_kinds,
+    check_range,
+    invalid_combination,
+    is_integer,
+    not_implemented,
+    read_int,
+    read_number,
+    read_tensor,
+)
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import made_under_transforms, public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
-
-
-def _check_countable(name: str, x: Tensor) -> None:
-    if x._array.dtype.kind == "c":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.scalar_name}'")
 
 
 def _check_selected(x: Tensor, axis: int, function: str) -> None:
@@ -45,10 +49,10 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     """The different elements in order; with `dim`, the different slices."""
     x = read_tensor("unique", input)
     if dim is None:
-        _check_countable("unique", x)
+        check_kinds("unique", x, "biufV")
         return _asked_for(apply(TABLE["unique"], x), return_inverse, return_counts)
     axis = dim_of("unique", x, dim)
-    _check_countable("unique_dim", x)
+    check_kinds("unique_dim", x, "biufV")
     _check_selected(x, axis, "unique")
     return _asked_for(apply(TABLE["unique_dim"], x, axis=axis), return_inverse, return_counts)
 
@@ -58,7 +62,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
                        dim: int | None = None) -> Any:
     """The elements without those that equal their predecessor; with `dim`, the slices."""
     x = read_tensor("unique_consecutive", input)
-    _check_countable("unique", x)
+    check_kinds("unique", x, "biufV")
     axis = None if dim is None else dim_of("unique_consecutive", x, dim)
     if axis is not None:
         _check_selected(x, axis, "unique")
@@ -74,7 +78,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
         raise RuntimeError("minlength should be >= 0")
     array = x._array
     if array.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented("bincount_cpu", x.dtype)
     if array.ndim == 1 and not array.size:
         return wrap(np.zeros(minlength, np.int64))
     if array.ndim != 1 or (array.dtype.kind == "i" and array.min() < 0):
@@ -111,7 +115,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any =
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     if dtype.kind != "f" and dtype.kind != "V":
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented("histogram_cpu", x.dtype)
     places = np.floor((x._array.reshape(-1).astype(np.float64) - low) * (bins / (high - low)))
     inside = (x._array.reshape(-1) >= low) & (x._array.reshape(-1) <= high)
     places = np.minimum(places[inside].astype(np.int64), bins - 1)
@@ -163,7 +167,7 @@ def _check_edges(x: Tensor, edges: Tensor, d: int) -> None:
 
 def _histogram(x: Tensor, columns: int, bins: list[Any], range: Any, weight: Any, density: bool) -> Any:
     if x._array.dtype.name not in ("float32", "float64"):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented("histogramdd", x.dtype)
     points = (*x._array.shape[:-1], columns) if columns > 1 else (x._array.size, 1)
     if weight is not None:
         if weight._array.shape != points[:-1] and weight._array.shape != x._array.shape:
@@ -207,8 +211,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, density: bool = Fal
 def _search(name: str, sequence: Any, values: Any, out_int32: bool, right: bool, out: Any) -> Tensor:
     x = values if isinstance(values, Tensor) else wrap(np.asarray(values, dtypes.result_dtype([values]).numpy))
     for t in (sequence, x):
-        if t._array.dtype.kind in "bc":
-            raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{t.dtype.scalar_name}'")
+        check_kinds("searchsorted_out_cpu", t, "iufV")
     dtype = result_dtype(sequence, x if isinstance(values, Tensor) else values).numpy
     found = numpy_counting.searchsorted(sequence._array.astype(dtype), x._array.astype(dtype), right=right)
     result = wrap(np.asarray(found, np.int32 if out_int32 else np.int64))

@@ -17,6 +17,7 @@ from whygrad.functional.arguments import (
     check_sizes,
     invalid_combination,
     is_integer,
+    not_implemented,
     read_dtype,
     read_flag,
     read_int,
@@ -75,17 +76,11 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
         check_sizes(sizes)
         return fresh(allocate(make, sizes, wanted.numpy), requires_grad)
 
-    _name(by_size, name, f"A tensor of the given size, {what}.")
-    _name(like, f"{name}_like", f"A tensor of the size and dtype of `input`, {what}.")
-    _name(new, f"new_{name}", f"A tensor of the given size and of this tensor's dtype, {what}.")
-    public(method=False)(by_size)
-    public(method=False)(made_under_transforms("like")(like))
-    public(function=False)(made_under_transforms("like")(new))
-
-
-def _name(function: Any, name: str, doc: str) -> None:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    public(method=False, name=name, doc=f"A tensor of the given size, {what}.")(by_size)
+    public(method=False, name=f"{name}_like", doc=f"A tensor of the size and dtype of `input`, {what}.")(
+        made_under_transforms("like")(like))
+    public(function=False, name=f"new_{name}", doc=f"A tensor of the given size and of this tensor's dtype, {what}.")(
+        made_under_transforms("like")(new))
 
 
 def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any,
@@ -248,12 +243,11 @@ def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
         check_place(name, layout, device, pin_memory)
         wanted = read_dtype(name, dtype, dtypes.int64)
         if wanted not in (dtypes.int64, dtypes.int32):
-            raise NotImplementedError(f"\"{name}\" not implemented for '{wanted.scalar_name}'")
+            raise not_implemented(name, wanted)
         return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False), requires_grad)
 
     half = "lower" if name == "tril_indices" else "upper"
-    _name(indices, name, f"Row and column numbers of the {half} triangle of a matrix, row by row.")
-    public(method=False)(indices)
+    public(method=False, name=name, doc=f"Row and column numbers of the {half} triangle of a matrix, row by row.")(indices)
 
 
 _define_triangle("tril_indices", np.tril_indices)

@@ -8,7 +8,7 @@ import numpy as np
 
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import invalid_combination, is_integer
+from whygrad.functional.arguments import invalid_combination, is_integer, not_implemented
 from whygrad.functional.run import made_under_transforms, public, rows
 from whygrad.ops.table import TABLE
 
@@ -33,7 +33,7 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
     if not batched:
         x = x.unsqueeze(1)
     if x._array.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented("ctc_loss_cpu", x.dtype)
     if x._array.ndim != 3:
         raise RuntimeError(f"Expected 3-dimensional tensor, but got {x._array.ndim}-dimensional tensor for argument #1 "
                            f"'log_probs' {CHECKING}")

@@ -16,7 +16,7 @@ from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.door import MISSING, REFUSALS, Spec, call, dispatch, refuse
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
+from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, not_implemented, wrong_type
 from whygrad.functional.inplace import ComputesIn, check_castable, write, writer
 from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import register
@@ -56,12 +56,11 @@ class Takes:
         known = self.refusals.get(kind)
         if known is not None:
             raise type(known)(*known.args)
-        raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{dtype.scalar_name}'")
-
+        raise not_implemented(self.kernel, dtype)
 
     def check_after_shapes(self, dtype: dtypes.dtype, *inputs: Any) -> None:
         """The same, but tensors that do not broadcast are refused first, as torch does."""
-        if dtype.numpy.kind not in self.kinds:
+        if dtype is dtypes.complex32 or dtype.numpy.kind not in self.kinds:
             check_broadcast([x._array for x in inputs if isinstance(x, Tensor)])
         self.check(dtype)
 
@@ -335,13 +334,15 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
 
 def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, to_float: bool = False,
            numbers: str = "second", overloaded: bool = True, inplace: bool = True, method: bool = True, scales: bool = False,
-           aliases: tuple[str, ...] = ()) -> Function:
+           of_number: str | None = None, aliases: tuple[str, ...] = ()) -> Function:
     """`f(input, other, *, out)` and `input.f_(other)`.
 
     `numbers` says where a Python number may stand instead of a tensor: "none", "second", "either". `overloaded` chooses
-    between torch's two ways to refuse an argument. `scales`: a number beside half precision is not rounded to it.
+    between torch's two ways to refuse an argument. `scales`: a number beside half precision is not rounded to it. `of_number` is
+    the row for a number as the first argument, if it is another one.
     """
     row = TABLE[row_name or name]
+    number_row = TABLE[of_number] if of_number else row
     ready = takes.kinds.translate(str.maketrans("", "", "biu" if to_float else ""))
 
     write_tensor, write_number = writer(row.name, "tt"), writer(row.name, "ts")
@@ -366,7 +367,8 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         takes.check_after_shapes(dtype, a, b)
         if to_float:
             dtype = default_float(dtype)
-        result = scaled(row, dtype, a, b) if scales else apply(row, *promote(name, a, b, dtype=dtype))
+        chosen = row if isinstance(a, Tensor) else number_row
+        result = scaled(row, dtype, a, b) if scales else apply(chosen, *promote(name, a, b, dtype=dtype))
         return with_out(name, result, out, input, other)
 
     def written(input: Any, other: Any) -> Any:

@@ -14,17 +14,6 @@ from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
 
 
-def _clamp_unrecorded(length: Any, eps: float) -> None:
-    """In place, as under no_grad: the gradient is that of the unclamped length."""
-    before, grad_state.grad = grad_state.grad, False
-    refresh()
-    try:
-        length.clamp_(min=eps)
-    finally:
-        grad_state.grad = before
-        refresh()
-
-
 @public(method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between `x1` and `x2` along `dim`."""
@@ -43,7 +32,14 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     units = []
     for x in (x1, x2):
         length = apply(TABLE["vector_norm"], x, ord=2, axis=axis, keepdims=True).clone()
-        _clamp_unrecorded(length, eps)
+        # In place, as under no_grad: the gradient is that of the unclamped length.
+        before, grad_state.grad = grad_state.grad, False
+        refresh()
+        try:
+            length.clamp_(min=eps)
+        finally:
+            grad_state.grad = before
+            refresh()
         units.append(x / length)
     return (units[0] * units[1]).sum(dim)
 

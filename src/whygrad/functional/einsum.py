@@ -12,8 +12,7 @@ from typing import Any
 from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import read_each, wrong_type
-from whygrad.functional.linalg import refuse_bool
+from whygrad.functional.arguments import check_kinds, read_each, wrong_type
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import private, public
 from whygrad.ops.table import TABLE
@@ -194,5 +193,5 @@ def _contract(a: Tensor, a_labels: Labels, b: Tensor, b_labels: Labels, kept: La
             raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
         a, b = promote("mul", a, b)
     elif set(a_labels) - set(kept):
-        refuse_bool(a, "bmm")
+        check_kinds("bmm", a, "iufVc")
     return apply(TABLE["contract"], a, b, a_labels=a_labels, b_labels=b_labels, out_labels=kept)

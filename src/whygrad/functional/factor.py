@@ -213,8 +213,7 @@ def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: An
 
 
 def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool, out: Any) -> Tensor:
-    for position, (argument, x) in enumerate({"LU": LU, "pivots": pivots, "B": B}.items(), 1):
-        read_tensor(function, x, argument, position)
+    check_tensors(function, LU=LU, pivots=pivots, B=B)
     name = "linalg.lu_solve"
     check_matrices(LU, f"torch.{name}")
     check_floating(LU, f"torch.{name}")
@@ -256,8 +255,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> An
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Any = None) -> Tensor:
     """X with A @ X = B, given what `linalg.ldl_factor` gives for A."""
     name = "torch.linalg.ldl_solve"
-    for position, (argument, x) in enumerate({"LD": LD, "pivots": pivots, "B": B}.items(), 1):
-        read_tensor("linalg_ldl_solve", x, argument, position)
+    check_tensors("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
     check_matrices(LD, name)
     check_floating(LD, name)
     if B._array.ndim < 2:
@@ -340,8 +338,7 @@ def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
           out: Any = None) -> Tensor:
     """Q @ input3, where Q is the whole product of the reflections (`input`, `input2`) that `geqrf` gives."""
-    for position, (argument, x) in enumerate({"input": input, "input2": input2, "input3": input3}.items(), 1):
-        read_tensor("ormqr", x, argument, position)
+    check_tensors("ormqr", input=input, input2=input2, input3=input3)
     shape = input._array.shape
     for argument, x in (("input", input), ("other", input3)):
         if x._array.ndim < 2:

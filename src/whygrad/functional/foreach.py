@@ -16,13 +16,6 @@ from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops import TABLE
 
 
-def _check_list(name: str, tensors: Any) -> None:
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(x, Tensor) for x in tensors):
-        raise wrong_type(name, "self", 1, "tuple of Tensors", tensors)
-    if not tensors:
-        raise RuntimeError("Tensor list must have at least one tensor.")
-
-
 def _spread(value: Any, count: int) -> Sequence[Any]:
     """One value for each tensor of the list: `value` is such a list already, or the same for all."""
     if not isinstance(value, (list, tuple)):
@@ -36,7 +29,10 @@ def _spread(value: Any, count: int) -> Sequence[Any]:
 
 def _over_lists(name: str, op: Callable[..., Any], *, inplace: bool = False) -> Callable[..., Any]:
     def foreach(self: Any, *others: Any, **options: Any) -> Any:
-        _check_list(name, self)
+        if not isinstance(self, (list, tuple)) or not all(isinstance(x, Tensor) for x in self):
+            raise wrong_type(name, "self", 1, "tuple of Tensors", self)
+        if not self:
+            raise RuntimeError("Tensor list must have at least one tensor.")
         columns = [_spread(other, len(self)) for other in others]
         results = [op(*row, **options) for row in zip(self, *columns, strict=True)]
         return self if inplace else tuple(results)
@@ -75,7 +71,6 @@ def _norm(self: Any, ord: float = 2, dtype: Any = None) -> Any:
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-    """All of them by name."""
     plain = [row.name for row in TABLE.values() if "foreach" in row.traits.public]
     found = {name: _over_lists(f"_foreach_{name}", FUNCTIONS[name]) for name in (*plain, "clone", "max", "mm")}
     for name in (*plain, "copy", "zero"):

@@ -170,9 +170,8 @@ def along_dims(name: str, suffix: str) -> Callable[..., Tensor]:
 
 
 def _declare(name: str, function: Callable[..., Tensor], doc: str) -> None:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    globals()[name] = fft_function(autocast=None if name in ("hfft2", "hfftn", "ihfft2", "ihfftn") else "float32")(function)
+    in_float32 = None if name in ("hfft2", "hfftn", "ihfft2", "ihfftn") else "float32"
+    globals()[name] = fft_function(name=name, doc=doc, autocast=in_float32)(function)
 
 
 _DOCS = {"fft": "The discrete Fourier transform", "ifft": "The inverse of the discrete Fourier transform",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from whygrad.base import dtypes, errors
+from whygrad.base.errors import warn
 from whygrad.base.version import InferenceVersion
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
@@ -90,10 +90,6 @@ def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> 
     if requires_grad:
         set_requires_grad(out, True)
     return out
-
-
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    warnings.warn(message, category, stacklevel=errors.user_stacklevel())
 
 
 def warn_once(message: str) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes, errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, cut, set_requires_grad, source
 from whygrad.functional.arguments import check_place, fits, kind_name, read_dtype, type_name
-from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
+from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn_once
 from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
 from whygrad.why import record as why

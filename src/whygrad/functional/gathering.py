@@ -39,7 +39,7 @@ from whygrad.functional.indexing import (
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import public, register, rows, with_out, write
+from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
 
@@ -366,11 +366,8 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
             check_disjoint(self, inputs[1:], name)
         return write(name, self, self, *inputs, **statics)
 
-    changed.__name__ = changed.__qualname__ = name
-    inplace.__name__ = inplace.__qualname__ = f"{name}_"
-    changed.__doc__, inplace.__doc__ = doc, f"{doc} In place."
-    register(name, changed, autocast="widest" if name == "index_copy" else None)
-    register(f"{name}_", inplace, function=False)
+    public(name=name, doc=doc, autocast="widest" if name == "index_copy" else None)(changed)
+    public(name=f"{name}_", doc=f"{doc} In place.", function=False)(inplace)
 
 
 _writer("scatter_add", _scatter_add_arguments, "The elements of `src` added at `index` along a dim.")

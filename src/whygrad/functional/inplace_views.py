@@ -13,7 +13,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.run import register
+from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
 
 # The names that torch gives to the node when a tensor itself turns into its view.
@@ -83,9 +83,7 @@ def _inplace_view(name: str) -> None:
             shape.check_at_most_2d("t_", input)
         return _become(input, of(input, *args, **kwargs))
 
-    inplace.__name__ = inplace.__qualname__ = f"{name}_"
-    inplace.__doc__ = f"In-place version of {name}: the tensor itself becomes the view."
-    register(inplace.__name__, inplace, function=False)
+    public(name=f"{name}_", doc=f"In-place version of {name}: the tensor itself becomes the view.", function=False)(inplace)
 
 
 for _name in ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided"):

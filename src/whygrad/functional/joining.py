@@ -112,19 +112,14 @@ def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Te
         prepared = [prepare(x) for x in tensors]
         return cat(prepared, dim_for(prepared), out=out)
 
-    join.__name__ = join.__qualname__ = name
-    join.__doc__ = doc
-    register(name, join, method=False)
-
-
-def _as_column(x: Tensor) -> Tensor:
-    return x if x._array.ndim > 1 else reshape_to(x, (x._array.size, 1))
+    public(name=name, doc=doc, method=False)(join)
 
 
 _joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "Joined horizontally.")
 _joiner("vstack", FUNCTIONS["atleast_2d"], lambda xs: 0, "Joined vertically.")
 _joiner("dstack", FUNCTIONS["atleast_3d"], lambda xs: 2, "Joined along the third dim.")
-_joiner("column_stack", _as_column, lambda xs: 1, "Vectors as columns, and matrices, joined horizontally.")
+_joiner("column_stack", lambda x: x if x._array.ndim > 1 else reshape_to(x, (x._array.size, 1)), lambda xs: 1,
+        "Vectors as columns, and matrices, joined horizontally.")
 register("row_stack", FUNCTIONS["vstack"], method=False)
 
 

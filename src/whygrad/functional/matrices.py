@@ -9,7 +9,7 @@ import numpy as np
 from whygrad.backends import numpy_factor
 from whygrad.backends.numpy_factor import LinAlgError
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import read_tensor
+from whygrad.functional.arguments import not_implemented, read_tensor
 from whygrad.functional.run import rows
 
 
@@ -49,7 +49,7 @@ def check_floating(x: Tensor, name: str) -> None:
 def check_kernel(x: Tensor, kernel: str) -> None:
     """LAPACK knows single and double precision, real and complex."""
     if x.dtype.category < 2 or x.dtype.itemsize == 2:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def check_precision(x: Tensor, name: str) -> None:

@@ -105,7 +105,6 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Tensor:
 
 @public(function=False)
 def heaviside_(self: Any, values: Any) -> Tensor:
-    """In-place version of `heaviside`."""
     _check_heaviside("heaviside_", self, values)
     return write("heaviside", self, self, values)
 
@@ -126,7 +125,6 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 @public()
 def ldexp_(input: Any, other: Any) -> Tensor:
-    """In-place version of `ldexp`."""
     check_tensors("ldexp_", input=input, other=other)
     _refuse_exponent(input, other)
     if input.dtype.category < 2:

@@ -9,8 +9,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base import errors
 from whygrad.core.tensor import Tensor
-from whygrad.functional import fresh
 
 DEPRECATED = ("This overload of {0} is deprecated:\n\t{0}({1})\nConsider using one of the following signatures instead:\n"
               "\t{0}({2})")
@@ -31,5 +31,5 @@ def in_old_order(function: Callable[..., Any], name: str, tensors: tuple[str, ..
         _told.append(name)
         old = [f"Number {scalar}" for scalar in scalars[:extra]] + [f"Tensor {tensor}" for tensor in tensors]
         new = [f"Tensor {tensor}" for tensor in tensors] + ["*"] + [f"Number {scalar} = 1" for scalar in scalars]
-        fresh.warn(DEPRECATED.format(name, ", ".join(old), ", ".join(new)))
+        errors.warn(DEPRECATED.format(name, ", ".join(old), ", ".join(new)))
     return function(given[0], *given[1 + extra:], **dict(zip(scalars, given[1:1 + extra], strict=False)))

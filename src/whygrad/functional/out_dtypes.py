@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
+from whygrad.functional.arguments import not_implemented
 from whygrad.functional.inplace import check_castable
 
 # What torch says of an `out` whose dtype is not that of the result, by the functions that do not cast to it.
@@ -64,5 +65,5 @@ def check_out_dtype(name: str, result: dtypes.dtype, out: dtypes.dtype) -> None:
     if name in ("cat", "stack") and not dtypes.can_cast(result, out):
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.scalar_name}")
     if name in _NO_KERNEL and out.category < 2:
-        raise NotImplementedError(f"\"{_NO_KERNEL[name]}\" not implemented for '{out.scalar_name}'")
+        raise not_implemented(_NO_KERNEL[name], out)
     check_castable(result, out)

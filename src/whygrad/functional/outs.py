@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from whygrad.base.overlap import OVERLAP
@@ -24,20 +23,16 @@ def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
     return tuple(written) if type(results) is tuple else type(results)(*written)
 
 
-def _check_disjoint_resized(out: np.ndarray, size: int, inputs: Any) -> None:
-    """torch makes `out` larger first, where it lies; then it may reach into what is read."""
-    start = out.__array_interface__["data"][0]
-    end = start + size * out.itemsize
-    for x in inputs:
-        low, high = byte_bounds(x._array)
-        if x._array.size and low < end and start < high:
-            raise RuntimeError(OVERLAP)
-
-
 def with_disjoint_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     """`with_out` for functions that do not write into memory they read from."""
     if isinstance(out, Tensor):
         check_disjoint(out, inputs)
         if out._array.shape != result._array.shape:
-            _check_disjoint_resized(out._array, result._array.size, inputs)
+            # torch makes `out` larger first, where it lies; then it may reach into what is read.
+            start = out._array.__array_interface__["data"][0]
+            end = start + result._array.size * out._array.itemsize
+            for x in inputs:
+                low, high = byte_bounds(x._array)
+                if x._array.size and low < end and start < high:
+                    raise RuntimeError(OVERLAP)
     return with_out(name, result, out, *inputs)

@@ -10,7 +10,6 @@ import functools
 import inspect
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Iterable
 from types import CodeType
@@ -20,7 +19,7 @@ import numpy as np
 
 from whygrad.base import door
 from whygrad.base.door import Instead, Next, Spec, enter
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.frames import is_internal, is_internal_name
 from whygrad.base.torch_homes import is_in_python
 from whygrad.core.tensor import Tensor
@@ -115,8 +114,8 @@ def call_overrides(function: Any, name: str, found: list[Any], args: tuple[Any, 
     for x in found:
         method = x.__torch_function__
         if getattr(method, "__self__", None) is x:
-            warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
-                          "please define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
+            warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
+                 "please define it as a classmethod.", DeprecationWarning)
         result = method(*given)
         if result is not NotImplemented:
             return result

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import check_tensors, read_int, read_tensor, wrong_type
-from whygrad.functional.fresh import warn, warn_once
+from whygrad.functional.arguments import check_tensors, not_implemented, read_int, read_tensor, wrong_type
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.solve import cross as linalg_cross
@@ -43,7 +44,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0,
     if x1._array.dtype != x2._array.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
     if x1._array.dtype.itemsize == 2:
-        raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype.scalar_name}'")
+        raise not_implemented("cdist", x1.dtype)
     by_products = COMPUTE_MODES[compute_mode]
     if by_products is None:
         by_products = a[-2] > FEW_ROWS or b[-2] > FEW_ROWS

@@ -89,7 +89,6 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 
 @public()
 def round_(input: Any, *, decimals: int | None = None) -> Any:
-    """In-place version of `round`."""
     read_tensor("round_", input)
     if decimals is None:
         return write("round", input, input, computes_in=settled(ROUND))
@@ -113,7 +112,6 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
 
 @public()
 def logit_(input: Any, eps: float | None = None) -> Any:
-    """In-place version of `logit`."""
     return write("logit", read_tensor("logit_", input), input, computes_in=settled(LOGIT, to_float=True),
                        eps=_eps(eps))
 
@@ -139,7 +137,6 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 
 @public()
 def nan_to_num_(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """In-place version of `nan_to_num`."""
     read_tensor("nan_to_num_", input)
     return write("nan_to_num", input, input, **_replacements(input.dtype, nan, posinf, neginf))
 
@@ -161,7 +158,6 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 @public()
 def square_(input: Any) -> Any:
-    """In-place version of `square`."""
     return METHODS["pow_"](read_tensor("square_", input), 2)
 
 

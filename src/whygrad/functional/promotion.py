@@ -41,7 +41,8 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     if array.dtype is wanted or array.dtype == wanted:
         return t
     if process_state.any_mode_active and grad_state.levels:
-        return _cast_under_transforms(t, wanted)
+        row = TABLE["to_copy" if wanted.kind in "fcV" else "to_whole"]
+        return apply(row, t, dtype=wanted, origin=t._array.dtype)  # type: ignore[no-any-return]
     result = wrap(cast_values(array, wanted))
     result._lazy_version = t._version_counter
     result._cause = t._cause
@@ -50,11 +51,6 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
         if edge is not None and wanted.kind in "fcV":
             result._node = Cast(edge, array.dtype)
     return result
-
-
-def _cast_under_transforms(t: Tensor, wanted: np.dtype) -> Tensor:
-    row = TABLE["to_copy" if wanted.kind in "fcV" else "to_whole"]
-    return apply(row, t, dtype=wanted, origin=t._array.dtype)  # type: ignore[no-any-return]
 
 
 def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import door, dtypes, errors, layouts
+from whygrad.base.errors import warn
 from whygrad.base.unsupported import TENSOR_NAMES, Missing
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import row_node
@@ -216,13 +216,12 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
 
 
 def _get_volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=errors.user_stacklevel())
+    warn("volatile was removed (Variable.volatile is always False)")
     return False
 
 
 def _set_volatile(self: Tensor, value: Any) -> None:
-    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning,
-                  stacklevel=errors.user_stacklevel())
+    warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
 
 def __init_subclass__(kind: type[Tensor], **options: Any) -> None:

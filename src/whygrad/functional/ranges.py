@@ -9,9 +9,18 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_int, read_number
-from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn, warn_once
+from whygrad.functional.arguments import (
+    check_place,
+    invalid_combination,
+    is_integer,
+    not_implemented,
+    read_dtype,
+    read_int,
+    read_number,
+)
+from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn_once
 from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
 
@@ -80,7 +89,7 @@ def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any =
 def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> tuple[Any, Any, Any, int]:
     """The bounds as numbers of the dtype's kind, and how many numbers there are."""
     if dtype.category not in (1, 2):
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_name}'")
+        raise not_implemented(f"{name}_cpu", dtype)
     if any(isinstance(x, complex) for x in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if step == 0 or step != step:

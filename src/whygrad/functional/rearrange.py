@@ -166,11 +166,8 @@ def _triangle(name: str, doc: str) -> None:
     def inplace(self: Any, diagonal: int = 0) -> Tensor:
         return write(name, self, self, diagonal=check(name, self, diagonal))
 
-    triangle.__name__ = triangle.__qualname__ = name
-    inplace.__name__ = inplace.__qualname__ = f"{name}_"
-    triangle.__doc__, inplace.__doc__ = doc, doc + " In place."
-    public()(triangle)
-    public(function=False)(inplace)
+    public(name=name, doc=doc)(triangle)
+    public(name=f"{name}_", doc=f"{doc} In place.", function=False)(inplace)
 
 
 _triangle("tril", "The part of each matrix on and below a diagonal; zeros elsewhere.")

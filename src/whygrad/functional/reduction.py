@@ -10,6 +10,7 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.base.door import SPECS, Call, bad_argument
 from whygrad.base.dtypes import c_name
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
@@ -17,6 +18,7 @@ from whygrad.functional.arguments import (
     check_tensors,
     invalid_combination,
     is_integer,
+    not_implemented,
     read_dtype,
     read_flag,
     read_int,
@@ -30,11 +32,9 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_along_dim
-from whygrad.functional.fresh import warn
-from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, linalg_function, public, run, with_out, write
+from whygrad.functional.run import FUNCTIONS, lazily_compiled, linalg_function, public, run, with_out, write
 from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -78,11 +78,6 @@ def _refused_dim(input: str, dim: str, wanted: str, tells: bool, call: Call) -> 
     return told_invalid_combination((input, dim), {}, call)
 
 
-def is_overloaded(function: str) -> bool:
-    """torch refuses a wrong `dim` in other words where a function has several signatures."""
-    return function in TABLE and "overloaded" in TABLE[function].traits.public
-
-
 def read_overloaded(function: str, input: Any) -> Tensor:
     """A tensor as the first argument of a function with several signatures."""
     if not isinstance(input, Tensor):
@@ -99,7 +94,9 @@ def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tupl
         return (dim,) if 0 <= dim < ndim else normalize_dims(dim, ndim)
     if is_integer(dim):
         return normalize_dims(read_int(function, "dim", position, dim), ndim)
-    if is_overloaded(function) and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
+    # torch refuses a wrong `dim` in other words where a function has several signatures.
+    if not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))) and (
+            function in TABLE and "overloaded" in TABLE[function].traits.public):
         raise refused_dim(function, input, dim, "tuple of ints", function in ("sum", "mean"))
     axes = normalize_dims(read_sizes(function, dim, "dim", position), ndim)
     return tuple(range(ndim)) if axes is None else axes
@@ -255,7 +252,6 @@ def _complex_spread(name: str, x: Tensor, statics: dict[str, Any]) -> Any:
 
 
 def _publish(name: str, generated: Callable[..., Any], doc: str, **options: Any) -> Callable[..., Any]:
-    """Publish a generated function under its name."""
     generated.__name__ = generated.__qualname__ = name
     generated.__doc__ = doc
     published: Callable[..., Any] = public(**options)(numpy_names(generated))
@@ -272,7 +268,7 @@ def check_ordered(x: Tensor, kernel: str) -> None:
     """Complex numbers have no order, and torch has no kernels for the wider unsigned integers."""
     dtype = x._array.dtype
     if dtype.kind == "c" or (dtype.kind == "u" and dtype.itemsize > 1):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def check_not_empty(function: str, x: Tensor, axes: tuple[int, ...]) -> None:
@@ -399,7 +395,7 @@ def _median(name: str) -> Callable[..., Any]:
         axis = None if dim is ... else read_axis(name, x, dim)
         if x._array.dtype.kind in "bc":
             kernel = "median_cpu" if dim is ... else "median_out"
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+            raise not_implemented(kernel, x.dtype)
         if axis is None:
             return of_all(x)
         check_not_empty("median():", x, (axis,))

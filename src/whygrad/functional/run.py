@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 def register(name: str, f: Callable[..., Any], *, function: bool = True, method: bool = True, autocast: Any = None,
              short: Callable[[Spec], Any] | None = None, short_method: Callable[[Spec], Any] | None = None) -> Any:
     """Put a function behind the door: as torch.<name>, and, with its first argument as `self`, as Tensor.<name>."""
+    if f.__doc__ is None and name.endswith("_"):
+        f.__doc__ = f"In-place version of `{name[:-1]}`."
     if method:
         METHODS[name] = door.function(f"Tensor.{name}", f, autocast, short_method or short)
     if function:
@@ -41,9 +44,9 @@ def public(*, method: bool = True, function: bool = True, name: str | None = Non
 
     def declare(f: F) -> F:
         public_name = name or f.__name__
-        if doc is not None:
-            f.__name__ = f.__qualname__ = public_name
-            f.__doc__ = doc
+        for g in () if doc is None else (f, inspect.unwrap(f)):  # Python's own errors name the innermost function
+            g.__name__ = g.__qualname__ = public_name
+            g.__doc__ = doc
         if space != "torch":
             return door.function(f"{space}.{public_name}", f, autocast, short)  # type: ignore[no-any-return]
         return register(public_name, f, function=function, method=method, autocast=autocast, short=short)  # type: ignore[no-any-return]
@@ -99,3 +102,23 @@ for _writer in (copy_, fill_, zero_):
     register(_writer.__name__, _writer, function=False)
 
 __all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "with_out", "write"]
+
+
+def lazily_compiled(name: str, kinds: str, namespace: dict[str, Any] | None = None,
+                    variable: str = "", *, at_door: bool = False) -> Callable[..., Any]:
+    """The function that applies a row to arguments of these kinds (see `compiled`).
+
+    If it is kept as a global `variable` (`_name` if not given) of `namespace`, the first call puts the compiled
+    function there, and no later call comes through here.
+    """
+    function: Callable[..., Any] | None = None
+
+    def apply_row(*inputs: Any, **statics: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = compiled(TABLE[name], kinds, at_door=at_door)
+            if namespace is not None:
+                namespace[variable or f"_{name}"] = function
+        return function(*inputs, **statics)
+
+    return apply_row

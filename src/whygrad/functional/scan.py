@@ -11,7 +11,7 @@ from whygrad.base.overlap import check_overlap
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
-from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
+from whygrad.functional.arguments import check_kinds, invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
@@ -41,8 +41,7 @@ def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Tensor:
     """log(cumsum(exp(x))) without overflow."""
     x = read_tensor("logcumsumexp", input)
     axis = dim_of("logcumsumexp", x, dim)
-    if x._array.dtype.kind in "biu":
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{x.dtype.scalar_name}'")
+    check_kinds("logcumsumexp_out_cpu", x, "fVc")
     return with_out("logcumsumexp", apply(TABLE["logcumsumexp"], x, axis=axis), out, input)
 
 
@@ -84,13 +83,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return with_out("diff", x, out, input)
 
 
-def _refuse_bool(name: str, y: Tensor, x: Any) -> None:
-    kinds = [t._array.dtype.kind for t in (y, x) if t is not None]
-    if "b" in kinds:
-        which = "`y`" if x is None else "`x` or `y`"
-        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
-
-
 def _widths(name: str, y: Tensor, x: Any, axis: int) -> Tensor:
     """The distances of the points `x`, shaped to go with `y`."""
     points, ndim = x._array.shape, y._array.ndim
@@ -122,7 +114,10 @@ def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) 
                              "slice() cannot be applied to a 0-dim tensor.")
         if total_first and not y._array.shape[axis]:
             return FUNCTIONS["zeros_like"](total(y.detach(), axis))  # type: ignore[attr-defined]
-        _refuse_bool(name, y, x)
+        kinds = [t._array.dtype.kind for t in (y, x) if t is not None]
+        if "b" in kinds:
+            which = "`y`" if x is None else "`x` or `y`"
+            raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
         width = 1 if dx is None else read_number(name, "dx", None, dx)
         if total_first and x is None:
             ends = FUNCTIONS["select"](y, axis, 0) + FUNCTIONS["select"](y, axis, -1)
@@ -259,7 +254,6 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float, *, out: Any = None) -
 
 @public(function=False)
 def renorm_(self: Any, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place version of `renorm`."""
     statics = _renorm_statics(self, p, dim, maxnorm)
     check_overlap(self._array, ())
     if self._array.dtype.kind == "c":

@@ -61,7 +61,6 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 
 @public(function=False)
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Tensor:
-    """In-place version of `scatter_reduce`."""
     check_inplace(self, (self, src))
     inputs, statics = _scatter_reduce_arguments(self, dim, index, src, reduce, include_self)
     check_disjoint(self, inputs)
@@ -113,7 +112,6 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 
 @public(function=False)
 def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Tensor:
-    """In-place version of `index_reduce`."""
     check_inplace(self, (self, source))
     inputs, statics = _index_reduce_arguments(self, dim, index, source, reduce, include_self)
     check_disjoint(self, (index, source))
@@ -148,7 +146,6 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 
 @public(function=False)
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
-    """In-place version of `put`."""
     check_inplace(self, (self, source))
     places, values = _put_arguments(self, index, source)
     check_disjoint(self, (index, source))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.core.record import compiled
-from whygrad.functional.arguments import read_int, wrong_type
+from whygrad.functional.arguments import not_implemented, read_int, wrong_type
 from whygrad.functional.dims import named_axis, normalize_dim
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import public, with_out
@@ -32,7 +32,7 @@ def _make(name: str, what: str) -> Callable[..., Any]:
             if not array.size:  # torch has nothing to complain about then
                 return with_out(name, input.clone(), out, input)
             kernel = f"{name}_lastdim_kernel_impl" if dim >= ndim - 1 else f"{name}_kernel_impl"
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+            raise not_implemented(kernel, input.dtype)
         result = row(input, axis=(dim,) if ndim else ())
         return result if out is None else with_out(name, result, out, input)
 

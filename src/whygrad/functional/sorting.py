@@ -10,7 +10,7 @@ import numpy as np
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import return_types
-from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
+from whygrad.functional.arguments import check_kinds, invalid_combination, read_int, read_tensor
 from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_not_empty, check_ordered
@@ -78,17 +78,12 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: A
     check_not_empty("kthvalue():", x, (axis,))
     if not 1 <= k <= (x._array.shape[axis] if x._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    _refuse_bool(x, "kthvalue_cpu")
+    check_kinds("kthvalue_cpu", x, "iufVc")
     check_ordered(x, "kthvalue_cpu")
     results = apply(TABLE["kthvalue"], x, k=k, axis=axis, keepdims=keepdim)
     if isinstance(out, (tuple, list)):
         check_disjoint(out[0], (x,))
     return with_outs("kthvalue", return_types.kthvalue(*results), out, input)
-
-
-def _refuse_bool(x: Tensor, kernel: str) -> None:
-    if x._array.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
 @public()
@@ -121,10 +116,8 @@ def _quantile(name: str, ignore_nan: bool) -> Callable[..., Tensor]:
             lanes = lanes.reshape((*shape, lanes._array.shape[-1]))
         return with_out(name, _quantiles_of_lanes(lanes, q, interpolation, ignore_nan), out, input)
 
-    quantile.__name__ = quantile.__qualname__ = name
-    quantile.__doc__ = ("The values below which a fraction `q` of the elements lies"
-                        + (", NaNs left out." if ignore_nan else "; NaN if there is one."))
-    return public(autocast="float32")(quantile)
+    nan = ", NaNs left out." if ignore_nan else "; NaN if there is one."
+    return public(name=name, doc="The values below which a fraction `q` of the elements lies" + nan, autocast="float32")(quantile)
 
 
 def _read_q(name: str, x: Tensor, q: Any) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any
 
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import read_int, read_tensor, wrong_type
+from whygrad.functional.arguments import not_implemented, read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote, result_dtype
-from whygrad.functional.random import not_implemented, stream_of
+from whygrad.functional.random import stream_of
 from whygrad.functional.run import (
     FUNCTIONS,
     made_under_transforms,
@@ -70,8 +70,6 @@ def _in_place(row_name: str, name: str) -> Callable[..., Any]:
         Takes(FLOATS, f"{name}_cpu").check(result_dtype(self, other))
         return write(row_name, self, self, other)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = f"{name}_"
-    function.__doc__ = f"In-place version of `{name}`."
     return function
 
 
@@ -80,7 +78,7 @@ SPECIAL["xlog1py"] = special_function()(_define_binary("xlog1py", "special_xlog1
 for _row, _name in (("gammainc", "igamma"), ("gammaincc", "igammac")):
     SPECIAL[_row] = special_function()(_define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False))
     public(name=_name)(_define_binary(_row, _name, f"{_name}_cpu", numbers=False))
-    register(f"{_name}_", _in_place(_row, _name), function=False)
+    public(name=f"{_name}_", doc=f"In-place version of `{_name}`.", function=False)(_in_place(_row, _name))
 
 
 def _order(n: Any, position: int) -> int:
@@ -128,7 +126,6 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
 
 @public(function=False)
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
-    """In-place version of `mvlgamma`."""
     check_castable(default_float(self.dtype), self.dtype)
     return self.copy_(mvlgamma(self.clone(), p))  # type: ignore[attr-defined, no-any-return]
 

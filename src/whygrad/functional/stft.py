@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fourier import as_complex
-from whygrad.functional.fresh import warn
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import FUNCTIONS, public, rows, run
 

@@ -11,7 +11,7 @@ from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
 from whygrad.base.layouts import strided
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import check_place, read_dtype, read_int
+from whygrad.functional.arguments import check_place, not_implemented, read_dtype, read_int
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import public
 
@@ -46,7 +46,7 @@ def _window(name: str, shape: Callable[..., np.ndarray], length: int, periodic: 
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if wanted.is_complex:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{wanted.scalar_name}'")
+        raise not_implemented("arange_cpu", wanted)
     check_place(name, layout, device, pin_memory)
     if length < 2:
         return fresh(np.ones(length, wanted.numpy), requires_grad)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import dtypes, errors
+from whygrad.base.errors import warn
 from whygrad.base.overlap import check_overlap
 from whygrad.base.version import InferenceVersion
 from whygrad.core.door import concerned
@@ -114,12 +114,11 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         check_out_dtype(name, result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         if out._array.size and name not in RESIZED_QUIETLY:
-            warnings.warn(
+            warn(
                 f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does not "
                 f"match the required output shape {list(result._array.shape)}. This behavior is deprecated, and in a future "
                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
-                stacklevel=errors.user_stacklevel())
+                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         follows = name in ("fft_ifft", "fft_ihfft") or (name in TABLE and TABLE[name].broadcasts)
         order: Any = "K" if follows else "C"
         out._array = np.empty_like(result._array, out._array.dtype, order)

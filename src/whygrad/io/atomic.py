@@ -36,11 +36,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new directory entry durable, on systems that can open a directory."""
+    # Make the new directory entry durable, on systems that can open a directory.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -15,7 +15,7 @@ from typing import Any
 from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import multiplying, panel_width, transposing
-from whygrad.kernels.stages import OfPlan, Part, Plan, Task, part_for_all, staged
+from whygrad.kernels.stages import OfPlan, Part, Plan, Task, part, staged
 from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Function, Value
 
@@ -99,67 +99,60 @@ def _write_forward(f: Task, product: str, turn: str, soften: str, share_out: str
         f.do(turn, sums, width, depth, rows, f.pointer(F32, out, first * out_row), out_row, depth, f.constant(1.0, F32))
 
 
-def _softening() -> str:
+@part("attention soften", [POINTER, I64, I64, POINTER, POINTER, POINTER, I64], AttentionPlan)
+def _softening(f: Part) -> None:
     """The name of soften(plan, scores, count, ahead, highest, total, sums, key): the scores of `count` keys from `key` on become
     weights, and what is known of earlier keys is scaled down. The first query is `ahead` of the first of these keys."""
+    scores, count, ahead, highest, total, sums, key = f.given
+    lanes, width = host().lanes, panel_width()
+    with f.loop(0, width, lanes) as half:
+        def place(row: Value, half: Value = half) -> Value:
+            return row * width + half
 
-    def write(f: Part) -> None:
-        scores, count, ahead, highest, total, sums, key = f.given
-        lanes, width = host().lanes, panel_width()
-        with f.loop(0, width, lanes) as half:
-            def place(row: Value, half: Value = half) -> Value:
-                return row * width + half
+        before = f.load(F32, highest, half, lanes)
+        most = f.variable(before)
 
-            before = f.load(F32, highest, half, lanes)
-            most = f.variable(before)
+        def consider(score: Value, most: Any = most) -> None:
+            so_far = most.get()
+            most.set(f.choose(score > so_far, score, so_far))
 
-            def consider(score: Value, most: Any = most) -> None:
-                so_far = most.get()
-                most.set(f.choose(score > so_far, score, so_far))
-
-            # Rows up to `free` are seen by all lanes.
-            first = ahead + half
-            free = f.choose(_causal(f), f.choose(first < 0, 0, f.smaller(first + 1, count)), count)
-            with f.loop(0, free) as row:
-                consider(f.load(F32, scores, place(row), lanes))
-            numbers = f.lane_numbers(lanes) + first.to(I32).spread(lanes)
-            with f.loop(free, count) as row:
-                score = f.choose(numbers >= row.to(I32).spread(lanes), f.load(F32, scores, place(row), lanes), -math.inf)
-                f.store(score, scores, place(row))
-                consider(score)
-            base = f.choose(most.get().equals(-math.inf), 0.0, most.get())
-            shrink = _exp(f, before - base)
-            part = f.variable(f.load(F32, total, half, lanes) * shrink)
-            with f.loop(0, count) as row:
-                weight = _exp(f, f.load(F32, scores, place(row), lanes) - base)
-                f.store(weight, scores, place(row))
-                part.add(weight)
-            f.store(part.get(), total, half)
-            f.store(most.get(), highest, half)
-            with f.when(key > 0), f.loop(0, f.field("depth")) as i:
-                f.store(f.load(F32, sums, place(i), lanes) * shrink, sums, place(i))
-
-    kinds = [POINTER, I64, I64, POINTER, POINTER, POINTER, I64]
-    return part_for_all("attention soften", kinds, AttentionPlan, write)
+        # Rows up to `free` are seen by all lanes.
+        first = ahead + half
+        free = f.choose(_causal(f), f.choose(first < 0, 0, f.smaller(first + 1, count)), count)
+        with f.loop(0, free) as row:
+            consider(f.load(F32, scores, place(row), lanes))
+        numbers = f.lane_numbers(lanes) + first.to(I32).spread(lanes)
+        with f.loop(free, count) as row:
+            score = f.choose(numbers >= row.to(I32).spread(lanes), f.load(F32, scores, place(row), lanes), -math.inf)
+            f.store(score, scores, place(row))
+            consider(score)
+        base = f.choose(most.get().equals(-math.inf), 0.0, most.get())
+        shrink = _exp(f, before - base)
+        part = f.variable(f.load(F32, total, half, lanes) * shrink)
+        with f.loop(0, count) as row:
+            weight = _exp(f, f.load(F32, scores, place(row), lanes) - base)
+            f.store(weight, scores, place(row))
+            part.add(weight)
+        f.store(part.get(), total, half)
+        f.store(most.get(), highest, half)
+        with f.when(key > 0), f.loop(0, f.field("depth")) as i:
+            f.store(f.load(F32, sums, place(i), lanes) * shrink, sums, place(i))
 
 
-def _sharing_out() -> str:
+@part("attention share out", [POINTER, POINTER, POINTER, POINTER, I64], AttentionPlan)
+def _sharing_out(f: Part) -> None:
     """The name of share_out(plan, sums, highest, total, logarithms, rows): sums are divided by the weights' total, of which each
     query's logarithm is kept."""
-
-    def write(f: Part) -> None:
-        sums, highest, total, logarithms, rows = f.given
-        lanes, width = host().lanes, panel_width()
-        with f.loop(0, width, lanes) as half:
-            whole = f.load(F32, total, half, lanes)
-            nothing = whole.equals(0.0)  # all is masked out
-            share = 1.0 / f.choose(nothing, 1.0, whole)
-            with f.loop(0, f.field("depth")) as i:
-                f.store(f.load(F32, sums, i * width + half, lanes) * share, sums, i * width + half)
-            logarithm = f.choose(nothing, 0.0, f.load(F32, highest, half, lanes) + log(f, whole))
-            store_some(f, logarithm, logarithms, half, lanes_within(f, half, rows, lanes))
-
-    return part_for_all("attention share out", [POINTER, POINTER, POINTER, POINTER, I64], AttentionPlan, write)
+    sums, highest, total, logarithms, rows = f.given
+    lanes, width = host().lanes, panel_width()
+    with f.loop(0, width, lanes) as half:
+        whole = f.load(F32, total, half, lanes)
+        nothing = whole.equals(0.0)  # all is masked out
+        share = 1.0 / f.choose(nothing, 1.0, whole)
+        with f.loop(0, f.field("depth")) as i:
+            f.store(f.load(F32, sums, i * width + half, lanes) * share, sums, i * width + half)
+        logarithm = f.choose(nothing, 0.0, f.load(F32, highest, half, lanes) + log(f, whole))
+        store_some(f, logarithm, logarithms, half, lanes_within(f, half, rows, lanes))
 
 
 @cache
@@ -222,52 +215,41 @@ def _write_backward(f: Task, product: str, product_into: str, turn: str, dots: s
                     f.do(product_into, some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
 
 
-def _fetching() -> str:
+@part("attention fetch", [POINTER, I64, I64], AttentionPlan)
+def _fetching(f: Part) -> None:
     """The name of fetch(plan, base, row, rows): rows of a head come into the cache. They are too short to be foreseen."""
-
-    def write(f: Part) -> None:
-        base, row, rows = f.given
-        with f.loop(0, rows) as i, f.loop(0, f.field("depth"), LINE) as j:
-            prefetch(f, base, i * row + j)
-
-    return part_for_all("attention fetch", [POINTER, I64, I64], AttentionPlan, write)
+    base, row, rows = f.given
+    with f.loop(0, rows) as i, f.loop(0, f.field("depth"), LINE) as j:
+        prefetch(f, base, i * row + j)
 
 
-def _dots() -> str:
+@part("attention dots", [POINTER, I64, POINTER, I64, POINTER], AttentionPlan)
+def _dots(f: Part) -> None:
     """The name of dots(plan, a, a_row, b, b_row, target): of each query's row of `a` with that of `b`."""
-
-    def write(f: Part) -> None:
-        a, a_row, b, b_row, target = f.given
-        lanes = host().lanes
-        depth = f.field("depth")
-        with f.loop(0, f.field("queries")) as row:
-            left, right = f.pointer(F32, a, row * a_row), f.pointer(F32, b, row * b_row)
-            total = f.variable(f.zeros(F32, lanes))
-            with f.loop(0, depth, lanes) as i:
-                there = lanes_within(f, i, depth, lanes)
-                total.set(f.fma(load_some(f, left, i, there), load_some(f, right, i, there), total.get()))
-            f.store(f.total(total.get()), target, row)
-
-    return part_for_all("attention dots", [POINTER, I64, POINTER, I64, POINTER], AttentionPlan, write)
+    a, a_row, b, b_row, target = f.given
+    depth = f.field("depth")
+    with f.loop(0, f.field("queries")) as row:
+        left, right = f.pointer(F32, a, row * a_row), f.pointer(F32, b, row * b_row)
+        total = f.variable(f.zeros(F32, f.lanes))
+        with f.loop(0, depth, f.lanes) as i:
+            there = lanes_within(f, i, depth, f.lanes)
+            total.set(f.fma(load_some(f, left, i, there), load_some(f, right, i, there), total.get()))
+        f.store(f.total(total.get()), target, row)
 
 
-def _sloping() -> str:
+@part("attention slope", [POINTER, POINTER, I64, POINTER, POINTER, I64, I64, I64], AttentionPlan)
+def _sloping(f: Part) -> None:
     """The name of slope(plan, weights, slopes, some, logarithms, along, key, count, query): of some queries from `query` on and
     `count` keys from `key` on, scores become weights, and gradients of weights those of scores."""
-
-    def write(f: Part) -> None:
-        weights, slopes, some, logarithms, along, key, count, query = f.given
-        lanes, width = host().lanes, panel_width()
-        with f.loop(0, some) as row:
-            logarithm, dot = (f.load(F32, base, row).spread(lanes) for base in (logarithms, along))
-            seen = f.choose(_causal(f), f.smaller(query + row + 1 - key, count), count)
-            for half in (0, lanes):
-                place = row * width + half
-                mask = f.lane_numbers(lanes) + half < seen.to(I32).spread(lanes)
-                weight = f.choose(mask, _exp(f, f.load(F32, weights, place, lanes) - logarithm), 0.0)
-                slope = weight * (f.load(F32, slopes, place, lanes) - dot) * _scale(f).spread(lanes)
-                f.store(weight, weights, place)
-                f.store(f.choose(mask, slope, 0.0), slopes, place)
-
-    kinds = [POINTER, POINTER, I64, POINTER, POINTER, I64, I64, I64]
-    return part_for_all("attention slope", kinds, AttentionPlan, write)
+    weights, slopes, some, logarithms, along, key, count, query = f.given
+    lanes, width = host().lanes, panel_width()
+    with f.loop(0, some) as row:
+        logarithm, dot = (f.load(F32, base, row).spread(lanes) for base in (logarithms, along))
+        seen = f.choose(_causal(f), f.smaller(query + row + 1 - key, count), count)
+        for half in (0, lanes):
+            place = row * width + half
+            mask = f.lane_numbers(lanes) + half < seen.to(I32).spread(lanes)
+            weight = f.choose(mask, _exp(f, f.load(F32, weights, place, lanes) - logarithm), 0.0)
+            slope = weight * (f.load(F32, slopes, place, lanes) - dot) * _scale(f).spread(lanes)
+            f.store(weight, weights, place)
+            f.store(f.choose(mask, slope, 0.0), slopes, place)

@@ -19,7 +19,7 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Task, part_for_all, staged, workspace
+from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Task, part, staged, workspace
 from whygrad.kernels.tiles import copy_row, pack_image, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, Value
 
@@ -123,43 +123,36 @@ class Unit:
         self.rows = f.smaller(f.field("out_rows") - self.first_row, f.field("band_rows"))
 
 
-def packing(step: int) -> str:
+@part("pack images", [I64, I64, POINTER, POINTER], OfImages)
+def packing(f: Part, step: int) -> None:
     """The name of pack(plan, unit, group, images, target), for all channels of a group and images of a unit."""
-
-    def write(f: Part) -> None:
-        number, group, source, target = f.given
-        unit = Unit(f, number)
-        channels, height, width, plane = f.fields("channels height width plane")
-        stride = f.field("stride_down"), f.field("stride_across")
-        with f.loop(0, channels) as channel, f.loop(0, unit.images) as i:
-            image = ((unit.first_image + i) * f.field("groups") + group) * channels + channel
-            here = f.pointer(F32, target, channel * plane * stride[0] * stride[1] + i * f.field("image"))
-            pack_image(f, f.pointer(F32, source, image * height * width), height, width,
-                       unit.first_row * stride[0] + f.field("top"), f.field("left"), here, f.field("rows"), f.field("pitch"),
-                       plane, stride, step)
-
-    return part_for_all(f"pack images {step}", [I64, I64, POINTER, POINTER], OfImages, write)
+    number, group, source, target = f.given
+    unit = Unit(f, number)
+    channels, height, width, plane = f.fields("channels height width plane")
+    stride = f.field("stride_down"), f.field("stride_across")
+    with f.loop(0, channels) as channel, f.loop(0, unit.images) as i:
+        image = ((unit.first_image + i) * f.field("groups") + group) * channels + channel
+        here = f.pointer(F32, target, channel * plane * stride[0] * stride[1] + i * f.field("image"))
+        pack_image(f, f.pointer(F32, source, image * height * width), height, width,
+                   unit.first_row * stride[0] + f.field("top"), f.field("left"), here, f.field("rows"), f.field("pitch"),
+                   plane, stride, step)
 
 
-def _summing(together: int, vectors: int) -> str:
+@part("convolution sums", [I64, I64, POINTER, POINTER, POINTER], Direct)
+def _summing(f: Part, together: int, vectors: int) -> None:
     """The name of sum(plan, from, until, panel, images, results): `together` filters, for `vectors` vectors of pixels."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        first, last, panel, images, results = f.given
-        offset_table, positions = f.table("offset_table"), f.table("position_table")
-        length = f.field("block") * f.field("image_step")
-        weights = f.pointer(F32, panel, together)
-        with f.loop(first, last, vectors) as v:
-            bases = [f.pointer(F32, images, f.load(I64, positions, v + i)) for i in range(vectors)]
-            start = [f.load(F32, panel, p).spread(lanes) for p in range(together)]
-            sums = spread_products(f, weights, bases, f.field("products"), together, start,
-                                   lambda k: f.load(I64, offset_table, k))
-            for p, row in enumerate(sums):
-                for i, total in enumerate(row):
-                    f.store(total, results, length * p + (v + i) * lanes)
-
-    return part_for_all(f"convolution sums {together} {vectors}", [I64, I64, POINTER, POINTER, POINTER], Direct, write)
+    first, last, panel, images, results = f.given
+    offset_table, positions = f.table("offset_table"), f.table("position_table")
+    length = f.field("block") * f.field("image_step")
+    weights = f.pointer(F32, panel, together)
+    with f.loop(first, last, vectors) as v:
+        bases = [f.pointer(F32, images, f.load(I64, positions, v + i)) for i in range(vectors)]
+        start = [f.load(F32, panel, p).spread(f.lanes) for p in range(together)]
+        sums = spread_products(f, weights, bases, f.field("products"), together, start,
+                               lambda k: f.load(I64, offset_table, k))
+        for p, row in enumerate(sums):
+            for i, total in enumerate(row):
+                f.store(total, results, length * p + (v + i) * f.lanes)
 
 
 def _write_units(f: Task, together: int, vectors: int, pack: str, several: str, one: str, finish: str) -> None:
@@ -179,27 +172,24 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, several: str, 
                 f.do(finish, f.plan, number, group, block, f.integer(together), results, f.array(RESULT))
 
 
-def _finishing(dense: bool) -> str:
+@part("finish convolution", [I64, I64, I64, I64, POINTER, POINTER], Direct)
+def _finishing(f: Part, dense: bool) -> None:
     """The name of finish(plan, unit, group, block, together, results, target): rows to where they belong, without the places
     between and behind them."""
-
-    def write(f: Part) -> None:
-        number, group, block, together, results, target = f.given
-        unit = Unit(f, number)
-        filters = f.field("filters")
-        row_step, column_step = f.fields("result_row result_column")
-        length = f.field("block") * f.field("image_step")
-        with f.loop(0, f.smaller(filters - block * together, together)) as p, f.loop(0, unit.images) as i:
-            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
-            here = f.pointer(F32, target, plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
-            source = f.pointer(F32, results, p * length + i * f.field("image_step"))
-            with f.loop(0, unit.rows) as row:
-                from_row = f.pointer(F32, source, row * f.field("row_step"))
-                to_row = f.pointer(F32, here, row * row_step)
-                if dense:
-                    copy_row(f, from_row, to_row, f.field("out_columns"))
-                else:
-                    with f.loop(0, f.field("out_columns")) as column:
-                        f.store(f.load(F32, from_row, column), to_row, column * column_step)
-
-    return part_for_all(f"finish convolution {dense}", [I64, I64, I64, I64, POINTER, POINTER], Direct, write)
+    number, group, block, together, results, target = f.given
+    unit = Unit(f, number)
+    filters = f.field("filters")
+    row_step, column_step = f.fields("result_row result_column")
+    length = f.field("block") * f.field("image_step")
+    with f.loop(0, f.smaller(filters - block * together, together)) as p, f.loop(0, unit.images) as i:
+        plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
+        here = f.pointer(F32, target, plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
+        source = f.pointer(F32, results, p * length + i * f.field("image_step"))
+        with f.loop(0, unit.rows) as row:
+            from_row = f.pointer(F32, source, row * f.field("row_step"))
+            to_row = f.pointer(F32, here, row * row_step)
+            if dense:
+                copy_row(f, from_row, to_row, f.field("out_columns"))
+            else:
+                with f.loop(0, f.field("out_columns")) as column:
+                    f.store(f.load(F32, from_row, column), to_row, column * column_step)

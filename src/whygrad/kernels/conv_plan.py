@@ -98,7 +98,6 @@ class ByChunks(OfImages):
 
 
 def of_images(count: int, groups: int, channels: int, filters: int, layout: Layout, down: Axis, across: Axis) -> dict[str, int]:
-    """The fields of `OfImages`."""
     layout_fields = {name: getattr(layout, name) for name in Layout._fields if name in OfImages.names}
     return {"groups": groups, "channels": channels, "filters": filters, "images": count, **layout_fields, "out_rows": down.out,
             "out_columns": across.out, "height": down.size, "width": across.size, "stride_down": down.stride,

@@ -24,7 +24,7 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, POINTER, Value
 
@@ -110,78 +110,68 @@ def _write_chunks(f: Task, pack: str, pack_gradients: str, add_products: str) ->
 
 def _clear_slack(f: Task, unit: Unit, planes: Value) -> None:
     """Vectors look a little beyond the last image: a zero gradient times what is there must be zero."""
-    lanes = host().lanes
     phases = f.field("stride_down") * f.field("stride_across")
-    with f.loop(0, phases) as phase, f.loop(0, f.field("pitch") + lanes, lanes) as j:
-        f.store(f.zeros(F32, lanes), planes, phase * f.field("plane") + unit.images * f.field("image") + j)
+    with f.loop(0, phases) as phase, f.loop(0, f.field("pitch") + f.lanes, f.lanes) as j:
+        f.store(f.zeros(F32, f.lanes), planes, phase * f.field("plane") + unit.images * f.field("image") + j)
 
 
-def _packing_gradients() -> str:
+@part("pack gradients", [I64, I64, POINTER, POINTER], OfImages)
+def _packing_gradients(f: Part) -> None:
     """The name of pack(plan, unit, group, gradients, target): rows of all filters of a group, `row_step` apart, with zeros
     between and behind them."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        number, group, gradients, target = f.given
-        unit = Unit(f, number)
-        filters, columns, row_step, image_step = f.fields("filters out_columns row_step image_step")
-        with f.loop(0, filters) as filter_, f.loop(0, unit.images) as i:
-            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + filter_
-            source = f.pointer(F32, gradients, (plane * f.field("out_rows") + unit.first_row) * columns)
-            here = f.pointer(F32, target, (filter_ * f.field("block") + i) * image_step)
-            f.store(f.zeros(F32, lanes), here, image_step - lanes)
-            # The last row is not stored beyond the image: its vectors may be fewer than the others'.
-            with f.loop(0, f.field("band_rows")) as row:
-                count = f.choose(row < unit.rows, columns, 0)
-                with f.loop(0, f.smaller(row_step, image_step - row * row_step), lanes) as j:
-                    at = row * row_step + j
-                    mask = lanes_within(f, j, count, lanes)
-                    room = lanes_within(f, at, image_step, lanes)
-                    value = load_some(f, source, f.choose(row < unit.rows, row, 0) * columns + j, mask)
-                    store_some(f, value, here, at, room)
-
-    return part_for_all("pack gradients", [I64, I64, POINTER, POINTER], OfImages, write)
+    number, group, gradients, target = f.given
+    unit = Unit(f, number)
+    filters, columns, row_step, image_step = f.fields("filters out_columns row_step image_step")
+    with f.loop(0, filters) as filter_, f.loop(0, unit.images) as i:
+        plane = ((unit.first_image + i) * f.field("groups") + group) * filters + filter_
+        source = f.pointer(F32, gradients, (plane * f.field("out_rows") + unit.first_row) * columns)
+        here = f.pointer(F32, target, (filter_ * f.field("block") + i) * image_step)
+        f.store(f.zeros(F32, f.lanes), here, image_step - f.lanes)
+        # The last row is not stored beyond the image: its vectors may be fewer than the others'.
+        with f.loop(0, f.field("band_rows")) as row:
+            count = f.choose(row < unit.rows, columns, 0)
+            with f.loop(0, f.smaller(row_step, image_step - row * row_step), f.lanes) as j:
+                at = row * row_step + j
+                mask = lanes_within(f, j, count, f.lanes)
+                room = lanes_within(f, at, image_step, f.lanes)
+                value = load_some(f, source, f.choose(row < unit.rows, row, 0) * columns + j, mask)
+                store_some(f, value, here, at, room)
 
 
-def _adding_products(a: int, b: int) -> str:
+@part("weight gradient products", [I64, POINTER, POINTER, POINTER], WeightGradient)
+def _adding_products(f: Part, a: int, b: int) -> None:
     """The name of add(plan, count, images, gradients, sums): over `count` vectors of pixels, for all filters and products."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        count, images, gradients, sums = f.given
-        length = f.field("block") * f.field("image_step")
-        width = f.field("padded_products")
-        positions, table = f.table("position_table"), f.table("offset_table")
-        with f.loop(0, width, b) as k, f.loop(0, f.field("padded_filters"), a) as p:
-            left = [f.pointer(F32, gradients, (p + i) * length) for i in range(a)]
-            right = [f.pointer(F32, images, f.load(I64, table, k + i)) for i in range(b)]
-            found = dot_products(f, left, right, count, lambda step: (step * lanes, f.load(I64, positions, step)))
-            for i, row in enumerate(found):
-                for first in range(0, b, lanes):
-                    part = row[first:first + lanes]
-                    here = f.pointer(F32, sums, (p + i) * width + k + first)
-                    totals = lane_sums(f, part)
-                    if totals.lanes == 1:
-                        f.store(f.load(F32, here) + totals, here)
-                    else:
-                        mask = lanes_within(f, f.integer(0), f.integer(len(part)), totals.lanes)
-                        store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
-
-    return part_for_all(f"weight gradient products {a} {b}", [I64, POINTER, POINTER, POINTER], WeightGradient, write)
+    count, images, gradients, sums = f.given
+    length = f.field("block") * f.field("image_step")
+    width = f.field("padded_products")
+    positions, table = f.table("position_table"), f.table("offset_table")
+    with f.loop(0, width, b) as k, f.loop(0, f.field("padded_filters"), a) as p:
+        left = [f.pointer(F32, gradients, (p + i) * length) for i in range(a)]
+        right = [f.pointer(F32, images, f.load(I64, table, k + i)) for i in range(b)]
+        found = dot_products(f, left, right, count, lambda step: (step * f.lanes, f.load(I64, positions, step)))
+        for i, row in enumerate(found):
+            for first in range(0, b, f.lanes):
+                part = row[first:first + f.lanes]
+                here = f.pointer(F32, sums, (p + i) * width + k + first)
+                totals = lane_sums(f, part)
+                if totals.lanes == 1:
+                    f.store(f.load(F32, here) + totals, here)
+                else:
+                    mask = lanes_within(f, f.integer(0), f.integer(len(part)), totals.lanes)
+                    store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
 
 
 def _write_sums(f: Task) -> None:
     """Add up the chunks: one row (of one filter) after the other."""
-    lanes = host().lanes
     filters, products, width, chunks = f.fields("filters products padded_products chunks")
     size = f.field("groups") * f.field("padded_filters") * width
     with f.loop(f.low, f.high) as row:
         group, filter_ = row // filters, row % filters
         source = f.pointer(F32, f.array(WORKSPACE), (group * f.field("padded_filters") + filter_) * width)
         target = f.pointer(F32, f.array(RESULT), row * products)
-        with f.loop(0, products, lanes) as j:
-            mask = lanes_within(f, j, products, lanes)
-            total = f.variable(f.zeros(F32, lanes))
+        with f.loop(0, products, f.lanes) as j:
+            mask = lanes_within(f, j, products, f.lanes)
+            total = f.variable(f.zeros(F32, f.lanes))
             with f.loop(0, chunks) as chunk:
                 total.add(load_some(f, source, chunk * size + j, mask))
             store_some(f, total.get(), target, j, mask)

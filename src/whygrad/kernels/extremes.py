@@ -1,4 +1,4 @@
-"""Products and extremes of large arrays: of all elements, over the last axes, or over the first ones."""
+"""Products, extremes and norms of large arrays: of all elements, over the last axes, or over the first ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from whygrad.kernels.calls import declined, is_contiguous
 from whygrad.kernels.columns import Fold, column_kernel, themselves
 from whygrad.kernels.host import FLOAT32
-from whygrad.kernels.reduce import reduction_plan
+from whygrad.kernels.reduce import reduction_plan, total
 from whygrad.kernels.rowwise import Row, row_kernel
+from whygrad.kernels.trace import vocabulary
 
 # Elements of a piece, where all elements are reduced.
 PIECE = 4096
@@ -65,3 +66,33 @@ def _maker(name: str) -> Callable[..., Any]:
 
 prod, amax, amin = map(_maker, FOLDS)
 max, min = amax, amin
+
+
+def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    squares = total("squares", lambda x: vocabulary.sum(x * x))
+
+    def body(row: Row) -> None:
+        (x,), (place,) = row.arguments, row.results
+
+        def square(j: Any, width: int) -> Any:
+            value = row.load(x, j, width)
+            return value * value
+
+        row.f.store(row.sum(square), place)
+
+    of_rows = row_kernel("row_squares", "x", "r", body)
+
+    def run(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
+        found, shape = None, None
+        if ord == 2:
+            kind, columns, shape = reduction_plan(x.shape, axis, keepdims)
+            if kind == "all" and not keepdims:
+                found = squares(x)
+            elif kind == "rows" and len(axis) == 1 and x.size >= MIN_SIZE:
+                found = of_rows(x, *columns)
+        if found is None:
+            return numpy(x, ord=ord, axis=axis, keepdims=keepdims)
+        result = np.sqrt(found)
+        return result if shape is None else result.reshape(shape)
+
+    return run

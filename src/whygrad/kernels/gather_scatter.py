@@ -16,7 +16,7 @@ import numpy as np
 from whygrad.kernels.calls import Entry, contiguous, is_contiguous, maker, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 INT64 = np.dtype(np.int64)
@@ -72,15 +72,11 @@ def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, 
                 element((outer * count + j) * inner + i, base + i)
 
 
-@cache
-def _take() -> Callable[..., Any]:
+@kernel_of_units("take_elements", "fiif", ElementsPlan)
+def _take(f: Task) -> None:
     """run(plan, x, index, missing, result)"""
-
-    def write(f: Task) -> None:
-        x, index, missing, result = (f.array(i) for i in range(4))
-        _each_element(f, index, missing, lambda place, there: f.store(f.load(F32, x, there), result, place))
-
-    return staged("take_elements", "fiif", ElementsPlan, units=write)
+    x, index, missing, result = (f.array(i) for i in range(4))
+    _each_element(f, index, missing, lambda place, there: f.store(f.load(F32, x, there), result, place))
 
 
 COMBINE: dict[str, Callable[[Value, Value], Value]] = {
@@ -90,20 +86,16 @@ COMBINE: dict[str, Callable[[Value, Value], Value]] = {
 }
 
 
-@cache
-def _put(how: str) -> Callable[..., Any]:
+@kernel_of_units("put_elements", "fiif", ElementsPlan)
+def _put(f: Task, how: str) -> None:
     """run(plan, source, index, missing, target)"""
+    source, index, missing, target = (f.array(i) for i in range(4))
+    apart = f.field("apart")
 
-    def write(f: Task) -> None:
-        source, index, missing, target = (f.array(i) for i in range(4))
-        apart = f.field("apart")
+    def put(place: Value, there: Value) -> None:
+        f.store(COMBINE[how](f.load(F32, target, there), f.load(F32, source, place * apart)), target, there)
 
-        def put(place: Value, there: Value) -> None:
-            f.store(COMBINE[how](f.load(F32, target, there), f.load(F32, source, place * apart)), target, there)
-
-        _each_element(f, index, missing, put)
-
-    return staged(f"put_elements {how}", "fiif", ElementsPlan, units=write)
+    _each_element(f, index, missing, put)
 
 
 def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, is_contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
@@ -38,23 +38,19 @@ def _plan(count: int, rows: int, width: int, apart: int) -> Any:
     )
 
 
-@cache
-def _take() -> Callable[..., Any]:
+@kernel_of_units("take_rows", "fiif", RowsPlan, "numbers")
+def _take(f: Task) -> None:
     """run(plan, table, index, missing, result): `missing` becomes 1 if there is a number that no row has."""
-
-    def write(f: Task) -> None:
-        table, index, missing, result = (f.array(i) for i in range(4))
-        width, rows = f.fields("width rows")
-        with f.loop(f.low, f.high) as i:
-            number = f.load(I64, index, i)
-            there = number.below(rows)
-            with f.either(there) as (found, lost):
-                with found:
-                    copy_row(f, f.pointer(F32, table, number * width), f.pointer(F32, result, i * width), width)
-                with lost:
-                    f.store(f.integer(1), missing)
-
-    return staged("take_rows", "fiif", RowsPlan, numbers=write)
+    table, index, missing, result = (f.array(i) for i in range(4))
+    width, rows = f.fields("width rows")
+    with f.loop(f.low, f.high) as i:
+        number = f.load(I64, index, i)
+        there = number.below(rows)
+        with f.either(there) as (found, lost):
+            with found:
+                copy_row(f, f.pointer(F32, table, number * width), f.pointer(F32, result, i * width), width)
+            with lost:
+                f.store(f.integer(1), missing)
 
 
 @cache
@@ -102,12 +98,11 @@ def _write_sums(f: Task, fresh: bool) -> None:
 
 def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None]) -> None:
     """`body(place, read, store)` for a row's vectors, of which the last may be a part."""
-    lanes = host().lanes
-    whole = width // lanes * lanes
-    with f.loop(0, whole, lanes) as j:
-        body(j, lambda base, at: f.load(F32, base, at, lanes), f.store)
+    whole = width // f.lanes * f.lanes
+    with f.loop(0, whole, f.lanes) as j:
+        body(j, lambda base, at: f.load(F32, base, at, f.lanes), f.store)
     with f.when(whole < width):
-        mask = lanes_within(f, f.integer(0), width - whole, lanes)
+        mask = lanes_within(f, f.integer(0), width - whole, f.lanes)
         body(whole, lambda base, at: load_some(f, base, at, mask), lambda value, base, at: store_some(f, value, base, at, mask))
 
 

@@ -15,7 +15,6 @@ from whygrad.kernels.linker import symbols
 
 @cache
 def target() -> Any:
-    """The target machine of this processor."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding.Target.from_default_triple().create_target_machine(

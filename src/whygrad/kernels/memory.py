@@ -65,14 +65,10 @@ def install() -> bool:
         return False
     capsule = _capsule()[0]
     _empty()
-    state[MOST] = _most()
+    # An eighth of the machine's memory, at most 2 GiB.
+    state[MOST] = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8, 2 << 30)
     ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_functions()[SET_HANDLER])(capsule)
     return True
-
-
-def _most() -> int:
-    """An eighth of the machine's memory, at most 2 GiB."""
-    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8, 2 << 30)
 
 
 def empty_cache() -> None:

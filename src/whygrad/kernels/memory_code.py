@@ -185,7 +185,6 @@ def _write_free(module: Any, name: str) -> None:
 
 
 def _give_back(f: Heap, block: Value, number: Value, size: Value, locked: bool) -> None:
-    """To the system."""
     with f.either(f.kind(block).equals(OWN)) as (own, on_ground):
         with own:
             f.call("free", VOID, f.front(block))

@@ -92,10 +92,6 @@ def write_input_gradient(row: Row) -> tuple[Value, Value]:
     return mean, scale
 
 
-def _layer_norm_input(row: Row) -> None:
-    write_input_gradient(row)
-
-
 @maker
 def layer_norm_input(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
     columns = trailing(x, axis)
@@ -104,7 +100,8 @@ def layer_norm_input(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> A
     given = row_or_number(g)
     kinds = ("s" if type(given) is float else "x") + ("xs" if weight is None else "xws")
     weights = () if weight is None else (weight,)
-    return row_kernel("layer_norm_input", kinds, "y", _layer_norm_input)(given, ascontiguousarray(x), *weights, eps, columns)
+    kernel = row_kernel("layer_norm_input", kinds, "y", write_input_gradient)
+    return kernel(given, ascontiguousarray(x), *weights, eps, columns)
 
 
 def _statistics(row: Row) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Plan, Task, staged
+from whygrad.kernels.stages import Plan, Task, kernel_of_units, staged
 from whygrad.kernels.tiles import evens, interleaved, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
@@ -77,25 +77,20 @@ def _write_maxima(f: Task, step: int, with_places: bool) -> None:
 
 def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tuple[Value, Value, Value]:
     """Pixels x, x + step, ... of a line: their values, their numbers, and which of them exist."""
-    lanes = host().lanes
     if not step:
         there = _below(f, x, width)
         return f.load(F32, line, f.choose(there, x, 0)), x.to(I32), there
-    numbers = f.lane_numbers(lanes) * step + x.to(I32).spread(lanes)
-    there = numbers.below(width.to(I32).spread(lanes))
+    numbers = f.lane_numbers(f.lanes) * step + x.to(I32).spread(f.lanes)
+    there = numbers.below(width.to(I32).spread(f.lanes))
     if step == 1:
         return load_some(f, line, x, there), numbers, there
-    a, b = (load_some(f, line, at, lanes_within(f, at, width, lanes)) for at in (x, x + lanes))
+    a, b = (load_some(f, line, at, lanes_within(f, at, width, f.lanes)) for at in (x, x + f.lanes))
     return evens(f, a, b), numbers, there
 
 
-@cache
-def scatter() -> Any:
+@kernel_of_units("pool_scatter", "fiif", Places, "planes")
+def scatter(f: Task) -> None:
     """Arrays: numbers, their places, a flag for a place outside, images."""
-    return staged("pool_scatter", "fiif", Places, planes=_write_scatter)
-
-
-def _write_scatter(f: Task) -> None:
     pixels, count = f.fields("pixels places")
     with f.loop(f.low, f.high) as plane:
         numbers, places = f.pointer(F32, f.array(0), plane * count), f.pointer(I64, f.array(1), plane * count)
@@ -116,49 +111,38 @@ def _clear(f: Task, target: Value, count: Value) -> None:
 
 def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) -> None:
     """body(index, which lanes are below `count`)"""
-    lanes = host().lanes
-    with f.loop(0, count, lanes) as j:
-        body(j, lanes_within(f, j, count, lanes))
+    with f.loop(0, count, f.lanes) as j:
+        body(j, lanes_within(f, j, count, f.lanes))
 
 
-@cache
-def means(step: int) -> Any:
+@kernel_of_units("avg_pool", "fff", Windows, "planes")
+def means(f: Task, step: int) -> None:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    return staged(f"avg_pool {step}", "fff", Windows, planes=lambda f: _write_means(f, step))
-
-
-def _write_means(f: Task, step: int) -> None:
-    lanes = host().lanes
     height, width, rows, columns = f.fields("height width out_rows out_columns")
-    with f.loop(f.low, f.high) as plane, f.loop(0, rows) as row, f.loop(0, columns, lanes) as column:
+    with f.loop(f.low, f.high) as plane, f.loop(0, rows) as row, f.loop(0, columns, f.lanes) as column:
         image = f.pointer(F32, f.array(0), plane * height * width)
-        total = f.variable(f.zeros(F32, lanes))
+        total = f.variable(f.zeros(F32, f.lanes))
         with f.loop(0, f.field("kernel_down")) as tap:
             y = row * f.field("stride_down") + tap - f.field("padding_down")
             with f.when(_below(f, y, height)), f.loop(0, f.field("kernel_across")) as other:
                 x = column * step + other - f.field("padding_across")
                 total.add(_neighbours(f, f.pointer(F32, image, y * width), x, width, step)[0])
-        mask = lanes_within(f, column, columns, lanes)
+        mask = lanes_within(f, column, columns, f.lanes)
         by = load_some(f, f.array(1), row * columns + column, mask)
         store_some(f, total.get() / by, f.array(2), (plane * rows + row) * columns + column, mask)
 
 
-@cache
-def spread_means(step: int) -> Any:
+@kernel_of_units("avg_pool_backward", "ffwf", Windows, "planes")
+def spread_means(f: Task, step: int) -> None:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    return staged(f"avg_pool_backward {step}", "ffwf", Windows, planes=lambda f: _write_spread_means(f, step))
-
-
-def _write_spread_means(f: Task, step: int) -> None:
-    lanes = host().lanes
     shares = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     down, padding_down, padding = f.fields("stride_down padding_down padding_across")
     with f.loop(f.low, f.high) as plane:
         _divide(f, f.pointer(F32, f.array(0), plane * rows * columns), f.array(1), shares, rows * columns)
-        with f.loop(0, height) as y, f.loop(0, width, step * lanes) as x:
-            totals = [f.variable(f.zeros(F32, lanes)) for _ in range(step)]
+        with f.loop(0, height) as y, f.loop(0, width, step * f.lanes) as x:
+            totals = [f.variable(f.zeros(F32, f.lanes)) for _ in range(step)]
             # Window i has pixel y as its tap y + padding - i * stride.
             with f.loop((y + padding_down) % down, f.field("kernel_down"), down) as tap:
                 row = (y + padding_down - tap) / down
@@ -167,11 +151,11 @@ def _write_spread_means(f: Task, step: int) -> None:
                         place = x + phase + padding
                         with f.loop(place % step, f.field("kernel_across"), step) as other:
                             column = (place - other) / step
-                            total.add(load_some(f, shares, row * columns + column, lanes_within(f, column, columns, lanes)))
+                            total.add(load_some(f, shares, row * columns + column, lanes_within(f, column, columns, f.lanes)))
             target = f.pointer(F32, f.array(3), (plane * height + y) * width + x)
             found = [total.get() for total in totals]
             for part, value in enumerate(interleaved(f, *found) if step == 2 else found):
-                store_some(f, value, target, part * lanes, lanes_within(f, x + part * lanes, width, lanes))
+                store_some(f, value, target, part * f.lanes, lanes_within(f, x + part * f.lanes, width, f.lanes))
 
 
 def _below(f: Task, i: Value, n: Value) -> Value:
@@ -184,14 +168,12 @@ def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> N
         f, load_some(f, source, j, mask) / load_some(f, by, j, mask), target, j, mask))
 
 
-@cache
-def uneven_means() -> Any:
-    """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means."""
-    return staged("avg_pool of any windows", "ffwf", Bounds, planes=_write_uneven_means)
+@kernel_of_units("avg_pool of any windows", "ffwf", Bounds, "planes")
+def uneven_means(f: Task) -> None:
+    """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means.
 
-
-def _write_uneven_means(f: Task) -> None:
-    """Lines are added up first, then the columns of what they give."""
+    Lines are added up first, then the columns of what they give.
+    """
     line = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     row_bounds, column_bounds = f.table("row_bounds"), f.table("column_bounds")
@@ -219,14 +201,9 @@ def _bounds(f: Task, table: Value, number: Value) -> tuple[Value, Value]:
     return f.load(I64, table, number * 2), f.load(I64, table, number * 2 + 1)
 
 
-@cache
-def spread_uneven_means(apart: bool) -> Any:
+@kernel_of_units("avg_pool_backward of any windows", "ffwf", Bounds, "planes")
+def spread_uneven_means(f: Task, apart: bool) -> None:
     """`apart`: each pixel lies in exactly one window. Arrays: gradients, what to divide each by, workspace, images."""
-    return staged(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
-                  planes=lambda f: _write_spread_uneven_means(f, apart))
-
-
-def _write_spread_uneven_means(f: Task, apart: bool) -> None:
     line = f.workspace(2)
     height, width, rows, columns = f.fields("height width out_rows out_columns")
     row_bounds, column_bounds = f.table("row_bounds"), f.table("column_bounds")

@@ -16,7 +16,7 @@ from typing import Any
 from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import transposing
-from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Task, part_for_all, staged
+from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Task, part, staged
 from whygrad.kernels.tiles import LINE, lanes_within, load_some, prefetch, store_some
 from whygrad.kernels.values import F32, I64, POINTER, Value
 from whygrad.ops.cells import CELLS
@@ -66,8 +66,8 @@ class Tiles:
     """
 
     def __init__(self, width: int, added: int, ragged: bool) -> None:
-        self.width, self.added, self.ragged = width, added, ragged
-        self.functions = {rows: self._multiplying(rows) for rows in heights()}
+        self.width = width
+        self.functions = {rows: _multiplying(rows, width, added, ragged) for rows in heights()}
 
     @contextmanager
     def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
@@ -87,45 +87,41 @@ class Tiles:
             with f.when(rows.equals(height)):
                 f.do(function, f.plan, *values)
 
-    def _multiplying(self, rows: int) -> str:
-        """The name of multiply(plan, factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j,
-        j_step): for each sequence r and vector v,
 
-            target[r][v] = start[r][v] + the sum over k < count of factors[r][k] * (vector v of the panel for k)
+@part("recurrent products", [POINTER, I64, POINTER, I64, POINTER, I64, I64, POINTER, I64, I64, I64], StepsPlan)
+def _multiplying(f: Part, rows: int, width: int, added: int, ragged: bool) -> None:
+    """The name of multiply(plan, factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j,
+    j_step): for each sequence r and vector v,
 
-        `..._row` and `..._vector` are how far apart rows and vectors are. Vector v is for hidden numbers from j + v * j_step on.
-        """
-        lanes, width = host().lanes, self.width
+        target[r][v] = start[r][v] + the sum over k < count of factors[r][k] * (vector v of the panel for k)
 
-        def write(f: Part) -> None:
-            factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
-            lines = [f.pointer(F32, factors, factor_row * r) for r in range(rows)]
-            there = [lanes_within(f, j + j_step * v, f.field("size"), lanes) if self.ragged else None for v in range(width)]
+    `..._row` and `..._vector` are how far apart rows and vectors are. Vector v is for hidden numbers from j + v * j_step on.
+    """
+    factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
+    lines = [f.pointer(F32, factors, factor_row * r) for r in range(rows)]
+    there = [lanes_within(f, j + j_step * v, f.field("size"), f.lanes) if ragged else None for v in range(width)]
 
-            def begin(r: int, v: int) -> Value:
-                place, mask = start_row * r + start_vector * v, there[v]
-                if v >= self.added:
-                    return f.zeros(F32, lanes)
-                return f.load(F32, start, place, lanes) if mask is None else load_some(f, start, place, mask)
+    def begin(r: int, v: int) -> Value:
+        place, mask = start_row * r + start_vector * v, there[v]
+        if v >= added:
+            return f.zeros(F32, f.lanes)
+        return f.load(F32, start, place, f.lanes) if mask is None else load_some(f, start, place, mask)
 
-            totals = [[f.variable(begin(r, v)) for v in range(width)] for r in range(rows)]
-            with f.loop(0, count) as k:
-                here = f.pointer(F32, panel, k * (width * lanes))
-                vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
-                for line, row in zip(lines, totals, strict=True):
-                    factor = f.load(F32, line, k).spread(lanes)
-                    for vector, total in zip(vectors, row, strict=True):
-                        total.set(f.fma(factor, vector, total.get()))
-            for r, row in enumerate(totals):
-                for v, (total, mask) in enumerate(zip(row, there, strict=True)):
-                    place = target_row * r + v * lanes
-                    if mask is None:
-                        f.store(total.get(), target, place)
-                    else:
-                        store_some(f, total.get(), target, place, mask)
-
-        kinds = [POINTER, I64, POINTER, I64, POINTER, I64, I64, POINTER, I64, I64, I64]
-        return part_for_all(f"recurrent products {rows} {width} {self.added} {self.ragged}", kinds, StepsPlan, write)
+    totals = [[f.variable(begin(r, v)) for v in range(width)] for r in range(rows)]
+    with f.loop(0, count) as k:
+        here = f.pointer(F32, panel, k * (width * f.lanes))
+        vectors = [f.load(F32, here, v * f.lanes, f.lanes) for v in range(width)]
+        for line, row in zip(lines, totals, strict=True):
+            factor = f.load(F32, line, k).spread(f.lanes)
+            for vector, total in zip(vectors, row, strict=True):
+                total.set(f.fma(factor, vector, total.get()))
+    for r, row in enumerate(totals):
+        for v, (total, mask) in enumerate(zip(row, there, strict=True)):
+            place = target_row * r + v * f.lanes
+            if mask is None:
+                f.store(total.get(), target, place)
+            else:
+                store_some(f, total.get(), target, place, mask)
 
 
 def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> None:
@@ -165,8 +161,7 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
 
 
 def _rounded(f: Task, n: Value) -> Value:
-    lanes = host().lanes
-    return (n + (lanes - 1)) // lanes * lanes
+    return (n + (f.lanes - 1)) // f.lanes * f.lanes
 
 
 def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
@@ -201,29 +196,26 @@ class CellVocabulary:
         return self.f.choose(x <= float(threshold), 0.0, g)
 
 
-def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
+@part("recurrent finish", [I64, I64, I64, *[POINTER] * 7], StepsPlan)
+def _finishing(f: Part, name: str, blocks: int, ragged: bool, biased: bool) -> None:
     """The name of finish(plan, row, rows, panel, sums, bias, pre, before, after, activations, outputs): some sequences' cells."""
     cell, lanes = CELLS[name], host().lanes
-
-    def write(f: Part) -> None:
-        first, rows, number, sums, bias, pre, before, after, activations, outputs = f.given
-        size, vectors = f.field("size"), Vectors(f, ragged)
-        with f.loop(0, rows) as r, f.loop(0, blocks) as block:
-            row, j = first + r, (number * blocks + block) * lanes
-            place = (r * blocks + block) * (cell.gates * lanes)
-            totals = [f.load(F32, sums, place + gate * lanes, lanes) for gate in range(cell.gates)]
-            if biased:
-                totals = [total + vectors.load(bias, size * gate, j) for gate, total in enumerate(totals)]
-            of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
-            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            state, kept = cell.forward(CellVocabulary(f), totals, of_input, states)
-            for i, value in enumerate(kept):
-                vectors.store(value, activations, (row * cell.activations + i) * size, j)
-            for i, value in enumerate(state):
-                vectors.store(value, after, (row * cell.states + i) * size, j)
-            vectors.store(state[0], outputs, row * size, j)
-
-    return part_for_all(f"recurrent finish {name} {blocks} {ragged} {biased}", [I64, I64, I64, *[POINTER] * 7], StepsPlan, write)
+    first, rows, number, sums, bias, pre, before, after, activations, outputs = f.given
+    size, vectors = f.field("size"), Vectors(f, ragged)
+    with f.loop(0, rows) as r, f.loop(0, blocks) as block:
+        row, j = first + r, (number * blocks + block) * lanes
+        place = (r * blocks + block) * (cell.gates * lanes)
+        totals = [f.load(F32, sums, place + gate * lanes, lanes) for gate in range(cell.gates)]
+        if biased:
+            totals = [total + vectors.load(bias, size * gate, j) for gate, total in enumerate(totals)]
+        of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
+        states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+        state, kept = cell.forward(CellVocabulary(f), totals, of_input, states)
+        for i, value in enumerate(kept):
+            vectors.store(value, activations, (row * cell.activations + i) * size, j)
+        for i, value in enumerate(state):
+            vectors.store(value, after, (row * cell.states + i) * size, j)
+        vectors.store(state[0], outputs, row * size, j)
 
 
 def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -> None:
@@ -278,41 +270,37 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
 
 def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None:
     """For each k, `blocks` neighbouring vectors of row k of the weight."""
-    lanes = host().lanes
     size = f.field("size")
     vectors = Vectors(f, ragged)
     with f.loop(f.low, f.high) as number:
-        target = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
+        target = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * f.lanes))
         with f.loop(0, size * gates) as k:
             for block in range(blocks):
-                value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * lanes)
-                f.store(value, target, (k * blocks + block) * lanes)
+                value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * f.lanes)
+                f.store(value, target, (k * blocks + block) * f.lanes)
 
 
-def _cells_back(name: str, ragged: bool) -> str:
+@part("recurrent cells back", [I64, *[POINTER] * 6], StepsPlan)
+def _cells_back(f: Part, name: str, ragged: bool) -> None:
     """The name of back(plan, rows, g_outputs, g_state, activations, before, g_linear, g_pre): the gradients of cells."""
     cell, lanes = CELLS[name], host().lanes
-
-    def write(f: Part) -> None:
-        count, g_outputs, g_state, activations, before, g_linear, g_pre = f.given
-        size, vectors = f.field("size"), Vectors(f, ragged)
-        with f.loop(0, count) as row, f.loop(0, size, lanes) as j:
-            g = [vectors.load(g_state, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            g[0] = g[0] + vectors.load(g_outputs, row * size, j)
-            kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
-            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            xp = CellVocabulary(f)
-            back = cell.back(xp, g, cell.slopes(xp, kept, states))
-            for gate, value in enumerate(back.sums):
-                vectors.store(value, g_linear, (row * cell.gates + gate) * size, j)
-            if back.pre is not None:
-                for gate, value in enumerate([*back.sums[:-1], back.pre]):
-                    vectors.store(value, g_pre, (row * cell.gates + gate) * size, j)
-            if back.c is not None:
-                vectors.store(back.c, g_state, (row * cell.states + 1) * size, j)
-            vectors.store(f.zeros(F32, lanes) if back.h is None else back.h, g_state, row * cell.states * size, j)
-
-    return part_for_all(f"recurrent cells back {name} {ragged}", [I64, *[POINTER] * 6], StepsPlan, write)
+    count, g_outputs, g_state, activations, before, g_linear, g_pre = f.given
+    size, vectors = f.field("size"), Vectors(f, ragged)
+    with f.loop(0, count) as row, f.loop(0, size, lanes) as j:
+        g = [vectors.load(g_state, (row * cell.states + i) * size, j) for i in range(cell.states)]
+        g[0] = g[0] + vectors.load(g_outputs, row * size, j)
+        kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
+        states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+        xp = CellVocabulary(f)
+        back = cell.back(xp, g, cell.slopes(xp, kept, states))
+        for gate, value in enumerate(back.sums):
+            vectors.store(value, g_linear, (row * cell.gates + gate) * size, j)
+        if back.pre is not None:
+            for gate, value in enumerate([*back.sums[:-1], back.pre]):
+                vectors.store(value, g_pre, (row * cell.gates + gate) * size, j)
+        if back.c is not None:
+            vectors.store(back.c, g_state, (row * cell.states + 1) * size, j)
+        vectors.store(f.zeros(F32, lanes) if back.h is None else back.h, g_state, row * cell.states * size, j)
 
 
 def _write_backward(f: Task, name: str, blocks: int, tiles: Tiles, cells: str) -> None:

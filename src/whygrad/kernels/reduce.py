@@ -25,8 +25,6 @@ def total(name: str, formula: Callable[[Any], Expr], numpy: Callable[..., Any] |
 
 
 class Sums:
-    """float32 sums by kernels; None where there is none."""
-
     def __init__(self) -> None:
         def body(row: Row) -> None:
             (x,), (place,) = row.arguments, row.results

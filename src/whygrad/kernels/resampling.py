@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.backends.numpy_resample import in_faster_order, transpose_weights, weights_of
 from whygrad.kernels.calls import contiguous, maker
-from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.host import FLOAT32
+from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value, vector
 
@@ -43,46 +43,41 @@ def _weights(axis: Any, transposed: bool) -> tuple[Any, Any]:
     return np.ascontiguousarray(elements.T, np.int64), np.ascontiguousarray(weights.T, FLOAT32)
 
 
-@cache
-def _mix() -> Callable[..., Any]:
+@kernel_of_units("mix", "fiff", ResamplingPlan)
+def _mix(f: Task) -> None:
     """run(plan, x, elements, weights, result)"""
+    x, elements, weights, result = (f.array(i) for i in range(4))
+    size, out, inner, taps = f.fields("size out inner taps")
 
-    def write(f: Task) -> None:
-        x, elements, weights, result = (f.array(i) for i in range(4))
-        size, out, inner, taps = f.fields("size out inner taps")
-        lanes = host().lanes
+    def vectors(unit: Value, count: Value, body: Callable[[Value, Value, Any], None]) -> None:
+        with f.loop(0, count, f.lanes) as j:
+            body(unit, j, Some(f.lanes, lanes_within(f, f.integer(0), count - j, f.lanes)))
 
-        def vectors(unit: Value, count: Value, body: Callable[[Value, Value, Any], None]) -> None:
-            with f.loop(0, count, lanes) as j:
-                body(unit, j, Some(lanes, lanes_within(f, f.integer(0), count - j, lanes)))
+    def gathered(unit: Value, r: Value, width: Any) -> None:
+        total = f.variable(f.zeros(F32, f.lanes))
+        with f.loop(0, taps) as tap:
+            places = f.load(I64, elements, tap * out + r, width)
+            addresses = f.pointer(F32, x, unit * size).as_integer().spread(f.lanes) + places * 4
+            read = f.call(f"llvm.masked.gather.v{f.lanes}f32.v{f.lanes}p0", vector(F32, f.lanes),
+                          addresses.cast("inttoptr", POINTER), f.constant(4, I32),
+                          width.mask & (places >= 0), f.zeros(F32, f.lanes))
+            total.set(f.fma(read, f.load(F32, weights, tap * out + r, width), total.get()))
+        f.store(total.get(), result, unit * out + r, width)
 
-        def gathered(unit: Value, r: Value, width: Any) -> None:
-            total = f.variable(f.zeros(F32, lanes))
-            with f.loop(0, taps) as tap:
-                places = f.load(I64, elements, tap * out + r, width)
-                addresses = f.pointer(F32, x, unit * size).as_integer().spread(lanes) + places * 4
-                read = f.call(f"llvm.masked.gather.v{lanes}f32.v{lanes}p0", vector(F32, lanes),
-                              addresses.cast("inttoptr", POINTER), f.constant(4, I32),
-                              width.mask & (places >= 0), f.zeros(F32, lanes))
-                total.set(f.fma(read, f.load(F32, weights, tap * out + r, width), total.get()))
-            f.store(total.get(), result, unit * out + r, width)
+    def side_by_side(unit: Value, j: Value, width: Any) -> None:
+        total = f.variable(f.zeros(F32, f.lanes))
+        with f.loop(0, taps) as tap:
+            place = f.load(I64, elements, tap * out + unit % out)
+            with f.when(place >= 0):
+                read = f.load(F32, x, (unit // out * size + place) * inner + j, width)
+                total.set(f.fma(read, f.load(F32, weights, tap * out + unit % out).spread(f.lanes), total.get()))
+        f.store(total.get(), result, unit * inner + j, width)
 
-        def side_by_side(unit: Value, j: Value, width: Any) -> None:
-            total = f.variable(f.zeros(F32, lanes))
-            with f.loop(0, taps) as tap:
-                place = f.load(I64, elements, tap * out + unit % out)
-                with f.when(place >= 0):
-                    read = f.load(F32, x, (unit // out * size + place) * inner + j, width)
-                    total.set(f.fma(read, f.load(F32, weights, tap * out + unit % out).spread(lanes), total.get()))
-            f.store(total.get(), result, unit * inner + j, width)
-
-        with f.loop(f.low, f.high) as unit, f.either(inner.equals(1)) as (last, other):
-            with last:
-                vectors(unit, out, gathered)
-            with other:
-                vectors(unit, inner, side_by_side)
-
-    return staged("mix", "fiff", ResamplingPlan, units=write)
+    with f.loop(f.low, f.high) as unit, f.either(inner.equals(1)) as (last, other):
+        with last:
+            vectors(unit, out, gathered)
+        with other:
+            vectors(unit, inner, side_by_side)
 
 
 def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

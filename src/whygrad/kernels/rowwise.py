@@ -99,7 +99,7 @@ class Row:
         return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
 
-Body = Callable[[Row], None]
+Body = Callable[[Row], Any]
 
 
 def row_or_number(x: Any) -> Any:
@@ -145,7 +145,6 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) ->
 
 
 def _write_entry(module: Any, name: str) -> None:
-    """The entry of all row kernels."""
     entry = Entry(module, name, None)
     f = entry.f
     count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)

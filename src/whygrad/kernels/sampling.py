@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
 from whygrad.kernels.values import F32, F64, I32, I64, Value
 from whygrad.ops.resample import orders_of
@@ -85,54 +85,46 @@ def _each_point(f: Task, grid: Value, begin: Value, end: Value, body: Callable[[
                                 for number in range(4)])
 
 
-@cache
-def _read() -> Callable[..., Any]:
+@kernel_of_units("sample_images", "fff", SamplingPlan)
+def _read(f: Task) -> None:
     """run(plan, x, grid, result)"""
+    x, grid, result = (f.array(i) for i in range(3))
+    points, blocks, channels, height, width = f.fields("points blocks channels height width")
+    size = height * width
+    with f.loop(f.low, f.high) as unit:
+        sample, begin = unit // blocks, unit % blocks * BLOCK
 
-    def write(f: Task) -> None:
-        x, grid, result = (f.array(i) for i in range(3))
-        points, blocks, channels, height, width = f.fields("points blocks channels height width")
-        size = height * width
-        with f.loop(f.low, f.high) as unit:
-            sample, begin = unit // blocks, unit % blocks * BLOCK
+        def sums(p: Value, taps: list[tuple[Value, Value]]) -> None:
+            with f.loop(sample * channels, (sample + 1) * channels) as image:
+                total = f.zeros(F32)
+                for place, weight in taps:
+                    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+                    pixel = f.load(F32, x, image * size + f.larger(place, 0))
+                    total = total + f.choose(place < 0, 0.0, pixel * weight)
+                f.store(total, result, image * points + p)
 
-            def sums(p: Value, taps: list[tuple[Value, Value]]) -> None:
-                with f.loop(sample * channels, (sample + 1) * channels) as image:
-                    total = f.zeros(F32)
-                    for place, weight in taps:
-                        # What lies outside counts nothing, even if the pixel read in its stead is not finite.
-                        pixel = f.load(F32, x, image * size + f.larger(place, 0))
-                        total = total + f.choose(place < 0, 0.0, pixel * weight)
-                    f.store(total, result, image * points + p)
-
-            _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
-
-    return staged("sample_images", "fff", SamplingPlan, units=write)
+        _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
 
 
-@cache
-def _add() -> Callable[..., Any]:
+@kernel_of_units("add_to_images", "fff", SamplingPlan, "images")
+def _add(f: Task) -> None:
     """run(plan, y, grid, result): an image is one thread's, so sums are made in order."""
+    y, grid, result = (f.array(i) for i in range(3))
+    points, groups, group, channels, height, width = f.fields("points groups group channels height width")
+    size = height * width
+    with f.loop(f.low, f.high) as unit:
+        sample, first = unit // groups, unit % groups * group
+        begin, end = sample * channels + first, sample * channels + f.smaller(first + group, channels)
 
-    def write(f: Task) -> None:
-        y, grid, result = (f.array(i) for i in range(3))
-        points, groups, group, channels, height, width = f.fields("points groups group channels height width")
-        size = height * width
-        with f.loop(f.low, f.high) as unit:
-            sample, first = unit // groups, unit % groups * group
-            begin, end = sample * channels + first, sample * channels + f.smaller(first + group, channels)
+        def add(p: Value, taps: list[tuple[Value, Value]]) -> None:
+            with f.loop(begin, end) as image:
+                share = f.load(F32, y, image * points + p)
+                for place, weight in taps:
+                    with f.when(place >= 0):
+                        target = f.pointer(F32, result, image * size + place)
+                        f.store(f.load(F32, target) + share * weight, target)
 
-            def add(p: Value, taps: list[tuple[Value, Value]]) -> None:
-                with f.loop(begin, end) as image:
-                    share = f.load(F32, y, image * points + p)
-                    for place, weight in taps:
-                        with f.when(place >= 0):
-                            target = f.pointer(F32, result, image * size + place)
-                            f.store(f.load(F32, target) + share * weight, target)
-
-            _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
-
-    return staged("add_to_images", "fff", SamplingPlan, images=write)
+        _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
 
 
 def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:

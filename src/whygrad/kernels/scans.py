@@ -55,7 +55,6 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
     def write(f: Task) -> None:
         arrays = [f.array(i) for i in range(scan.inputs + len(scan.results))]
         outer, count, inner, blocks, first, step = f.fields("outer count inner blocks first step")
-        lanes = host().lanes
 
         def lines(starts: list[Value], width: int) -> None:
             """Scans that begin at these places, side by side."""
@@ -80,13 +79,13 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
                     with some, f.loop(row, outer) as one:
                         lines([one * count], 1)
             with vectors:
-                base, begin = unit // blocks * count * inner, unit % blocks * (VECTORS * lanes)
-                with f.either(begin + VECTORS * lanes <= inner) as (whole, part):
+                base, begin = unit // blocks * count * inner, unit % blocks * (VECTORS * f.lanes)
+                with f.either(begin + VECTORS * f.lanes <= inner) as (whole, part):
                     with whole:
-                        lines([base + begin + i * lanes for i in range(VECTORS)], lanes)
-                    with part, f.loop(begin, inner, lanes) as column:
-                        mask = lanes_within(f, f.integer(0), inner - column, lanes)
-                        lines([base + column], Some(lanes, mask))
+                        lines([base + begin + i * f.lanes for i in range(VECTORS)], f.lanes)
+                    with part, f.loop(begin, inner, f.lanes) as column:
+                        mask = lanes_within(f, f.integer(0), inner - column, f.lanes)
+                        lines([base + column], Some(f.lanes, mask))
 
     return staged(scan.name, "f" * scan.inputs + scan.results, ScanPlan, units=write)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,6 @@ class OfPlan(Function):
         return self.arguments[0]
 
     def field(self, name: str) -> Value:
-        """A number of the plan."""
         found = self._read.get(name)
         if found is None:
             with self.b.entry_block():  # known everywhere
@@ -150,15 +150,29 @@ class Part(OfPlan):
         self.given = self.arguments[1:]
 
 
-def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[Part], None]) -> str:
-    """The name of a `Part`. The plans of its callers begin with the fields of `plan`."""
+def part(key: str, kinds: list[Any], plan: type[Plan]) -> Callable[[Callable[..., None]], Callable[..., str]]:
+    """Decorate write(f, *options), which writes a `Part`: gives the function from the options to the name of the part. The plans
+    of its callers begin with the fields of `plan`."""
 
-    def build(module: Any, name: str) -> None:
-        f = Part(module, name, kinds, plan)
-        write(f)
-        f.give()
+    def decorate(write: Callable[..., None]) -> Callable[..., str]:
+        def named(*options: Any) -> str:
+            def build(module: Any, name: str) -> None:
+                f = Part(module, name, kinds, plan)
+                write(f, *options)
+                f.give()
 
-    return function_for_all(f"part {key}", build)
+            return function_for_all(" ".join(["part", key, *map(str, options)]), build)
+
+        return named
+
+    return decorate
+
+
+def kernel_of_units(name: str, arrays: str, plan: type[Plan], units: str = "units"
+                    ) -> Callable[[Callable[..., None]], Callable[..., Callable[..., Any]]]:
+    """Decorate write(f, *options), which writes the only stage of a kernel: gives the function from the options to the kernel."""
+    return lambda write: cache(lambda *options: staged(" ".join([name, *map(str, options)]), arrays, plan,
+                                                       **{units: lambda f: write(f, *options)}))  # type: ignore[arg-type]
 
 
 def staged(name: str, arrays: str, plan: type[Plan], *, key: str = "", **stages: Writer | Elsewhere) -> Callable[..., Any]:
@@ -193,7 +207,6 @@ MOST = 16
 
 
 def _write_entry(module: Any, name: str) -> None:
-    """The entry of all kernels of stages."""
     entry = Entry(module, name, None)
     f = entry.f
     count = entry.parameter(COUNT)

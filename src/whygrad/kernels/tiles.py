@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.kernels.host import host
 from whygrad.kernels.values import F32, I32, VOID, Function, Some, Value
 
 LINE = 16  # floats of a cache line
@@ -110,7 +109,6 @@ def pack_image(f: Function, source: Value, height: Value, width: Value, top: Val
     what a tap of the kernel meets in neighbouring places is then next to each other. `step` is the column stride if it is 1
     or 2, else 0. Rows are stored whole vectors at a time; what this spoils is written later, or slack behind a plane.
     """
-    lanes = host().lanes
     down, across = stride
     with f.loop(0, down) as phase, f.loop(0, rows) as row:
         y = top + phase + row * down
@@ -119,13 +117,13 @@ def pack_image(f: Function, source: Value, height: Value, width: Value, top: Val
         line = f.pointer(F32, source, f.choose(inside, y, 0) * width)
         here = f.pointer(F32, target, phase * across * plane + row * pitch)
         if step == 1:
-            with f.loop(0, pitch, lanes) as j:
+            with f.loop(0, pitch, f.lanes) as j:
                 x = left + j
-                f.store(load_some(f, line, x, lanes_within(f, x, count, lanes)), here, j)
+                f.store(load_some(f, line, x, lanes_within(f, x, count, f.lanes)), here, j)
         elif step == 2:
-            with f.loop(0, pitch, lanes) as j:
+            with f.loop(0, pitch, f.lanes) as j:
                 x = left + j * 2
-                a, b = (load_some(f, line, at, lanes_within(f, at, count, lanes)) for at in (x, x + lanes))
+                a, b = (load_some(f, line, at, lanes_within(f, at, count, f.lanes)) for at in (x, x + f.lanes))
                 f.store(evens(f, a, b), here, j)
                 f.store(odds(f, a, b), here, plane + j)
         else:
@@ -138,13 +136,12 @@ def pack_image(f: Function, source: Value, height: Value, width: Value, top: Val
 
 def copy_row(f: Function, source: Value, target: Value, count: Value, change: Callable[[Value], Value] | None = None) -> None:
     """`count` floats, of which no more are written."""
-    lanes = host().lanes
-    whole = count // lanes * lanes
-    with f.loop(0, whole, lanes) as j:
-        value = f.load(F32, source, j, lanes)
+    whole = count // f.lanes * f.lanes
+    with f.loop(0, whole, f.lanes) as j:
+        value = f.load(F32, source, j, f.lanes)
         f.store(change(value) if change else value, target, j)
     with f.when(whole < count):
-        mask = lanes_within(f, f.integer(0), count - whole, lanes)
+        mask = lanes_within(f, f.integer(0), count - whole, f.lanes)
         value = load_some(f, source, whole, mask)
         store_some(f, change(value) if change else value, target, whole, mask)
 
@@ -155,13 +152,12 @@ def spread_products(f: Function, weights: Value, pixels: list[Value], count: Val
 
     `pixels` are addresses; the sums stay in registers and begin with `start[p]`.
     """
-    lanes = host().lanes
     sums = [[f.variable(start[p]) for _ in pixels] for p in range(filters)]
     with f.loop(0, count) as k:
         here = offset(k)
-        vectors = [f.load(F32, base, here, lanes) for base in pixels]
+        vectors = [f.load(F32, base, here, f.lanes) for base in pixels]
         for p in range(filters):
-            weight = f.load(F32, weights, k * filters + p).spread(lanes)
+            weight = f.load(F32, weights, k * filters + p).spread(f.lanes)
             for q, pixel in enumerate(vectors):
                 sums[p][q].set(f.fma(weight, pixel, sums[p][q].get()))
     return [[total.get() for total in row] for row in sums]
@@ -173,13 +169,12 @@ def dot_products(f: Function, a: list[Value], b: list[Value], steps: Value, plac
 
     `place(step)` says where the vectors are: an index for all of `a`, and one for all of `b`.
     """
-    lanes = host().lanes
-    sums = [[f.variable(f.zeros(F32, lanes)) for _ in b] for _ in a]
+    sums = [[f.variable(f.zeros(F32, f.lanes)) for _ in b] for _ in a]
     with f.loop(0, steps) as step:
         in_a, in_b = place(step)
-        left = [f.load(F32, base, in_a, lanes) for base in a]
+        left = [f.load(F32, base, in_a, f.lanes) for base in a]
         for k, base in enumerate(b):
-            right = f.load(F32, base, in_b, lanes)
+            right = f.load(F32, base, in_b, f.lanes)
             for p, value in enumerate(left):
                 sums[p][k].set(f.fma(value, right, sums[p][k].get()))
     return [[total.get() for total in row] for row in sums]

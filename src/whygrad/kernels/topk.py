@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels.calls import contiguous, maker
-from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import SERIAL, Plan, Task, staged
+from whygrad.kernels.host import FLOAT32
+from whygrad.kernels.stages import SERIAL, Plan, Task, kernel_of_units
 from whygrad.kernels.values import F32, I64, Value
 
 SERIAL_BELOW = 16384
@@ -28,54 +27,49 @@ def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
                        count=count, largest=int(largest))
 
 
-@cache
-def _find() -> Callable[..., Any]:
+@kernel_of_units("find_largest", "fiif", TopkPlan, "rows")
+def _find(f: Task) -> None:
     """run(plan, x, index, has_nan, values): `has_nan` becomes 1 if there is a NaN."""
+    x, index, has_nan, values = (f.array(i) for i in range(4))
+    columns, count, largest = f.fields("columns count largest")
+    sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
+    best = f.frame(F32, MAX_COUNT + 1, 0)
 
-    def write(f: Task) -> None:
-        x, index, has_nan, values = (f.array(i) for i in range(4))
-        columns, count, largest = f.fields("columns count largest")
-        lanes = host().lanes
-        sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
-        best = f.frame(F32, MAX_COUNT + 1, 0)
+    with f.loop(f.low, f.high) as row:
+        line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)
+        filled = f.variable(f.integer(0))
+        bound = f.variable(f.constant(float("-inf"), F32))  # of the last one, when all places are filled
 
-        with f.loop(f.low, f.high) as row:
-            line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)
-            filled = f.variable(f.integer(0))
-            bound = f.variable(f.constant(float("-inf"), F32))  # of the last one, when all places are filled
+        def keep(place: Value) -> None:
+            """Of two equal ones the first stays before the second."""
+            value = f.load(F32, line, place) * sign
+            with f.when((value > bound.get()) | (filled.get() < count)):
+                last = f.smaller(filled.get(), count - 1)
+                at = f.variable(last)
+                with f.repeat_while(lambda: (at.get() > 0) & (f.load(F32, best, f.larger(at.get() - 1, 0)) < value)):
+                    f.store(f.load(F32, best, at.get() - 1), best, at.get())
+                    f.store(f.load(I64, found, at.get() - 1), found, at.get())
+                    at.add(f.integer(-1))
+                f.store(value, best, at.get())
+                f.store(place, found, at.get())
+                filled.set(last + 1)
+                with f.when((last + 1).equals(count)):
+                    bound.set(f.load(F32, best, count - 1))
+            with f.when(value.differs(value)):
+                f.store(f.integer(1), has_nan)
 
-            def keep(place: Value) -> None:
-                """Of two equal ones the first stays before the second."""
-                value = f.load(F32, line, place) * sign
-                with f.when((value > bound.get()) | (filled.get() < count)):
-                    last = f.smaller(filled.get(), count - 1)
-                    at = f.variable(last)
-                    with f.repeat_while(lambda: (at.get() > 0) & (f.load(F32, best, f.larger(at.get() - 1, 0)) < value)):
-                        f.store(f.load(F32, best, at.get() - 1), best, at.get())
-                        f.store(f.load(I64, found, at.get() - 1), found, at.get())
-                        at.add(f.integer(-1))
-                    f.store(value, best, at.get())
-                    f.store(place, found, at.get())
-                    filled.set(last + 1)
-                    with f.when((last + 1).equals(count)):
-                        bound.set(f.load(F32, best, count - 1))
-                with f.when(value.differs(value)):
-                    f.store(f.integer(1), has_nan)
-
-            with f.loop(0, count) as place:
+        with f.loop(0, count) as place:
+            keep(place)
+        whole = count + (columns - count) // f.lanes * f.lanes
+        with f.loop(count, whole, f.lanes) as start:
+            several = f.load(F32, line, start, f.lanes) * sign.spread(f.lanes)
+            # Also where one of them is NaN.
+            with f.when(f.any(~(several <= bound.get().spread(f.lanes)))), f.loop(start, start + f.lanes) as place:
                 keep(place)
-            whole = count + (columns - count) // lanes * lanes
-            with f.loop(count, whole, lanes) as start:
-                several = f.load(F32, line, start, lanes) * sign.spread(lanes)
-                # Also where one of them is NaN.
-                with f.when(f.any(~(several <= bound.get().spread(lanes)))), f.loop(start, start + lanes) as place:
-                    keep(place)
-            with f.loop(whole, columns) as place:
-                keep(place)
-            with f.loop(0, count) as i:
-                f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
-
-    return staged("find_largest", "fiif", TopkPlan, rows=write)
+        with f.loop(whole, columns) as place:
+            keep(place)
+        with f.loop(0, count) as i:
+            f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
 
 
 @maker

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 from whygrad.kernels import ir
+from whygrad.kernels.host import host
 from whygrad.kernels.ir import F16, F32, F64, FLOATS, I1, I8, I16, I32, I64, POINTER, VOID, vector
 
 __all__ = ["ELEMENT", "F16", "F32", "F64", "I1", "I8", "I16", "I32", "I64", "POINTER", "VOID", "Function", "Some", "Value",
@@ -53,17 +54,9 @@ class Value:
         self.f = f
         self.v = v
 
-    @property
-    def kind(self) -> Any:
-        return self.v.type
-
-    @property
-    def lanes(self) -> int:
-        return int(self.v.type.count)
-
-    @property
-    def is_float(self) -> bool:
-        return self.v.type.element in FLOATS
+    kind = property(lambda self: self.v.type)
+    lanes = property(lambda self: int(self.v.type.count))
+    is_float = property(lambda self: self.v.type.element in FLOATS)
 
     def like(self, other: Any) -> Value:
         """A Python number as a value of this one's kind."""
@@ -233,6 +226,7 @@ class Function:
         self.function = body.declared
         self.b = ir.Builder(body)
         self.arguments = [Value(self, argument) for argument in body.arguments]
+        self.lanes = host().lanes  # of a vector of float32
         self._done: dict[tuple[Any, ...], Value] = {}
 
     def once(self, method: str, *operands: Any) -> Value:

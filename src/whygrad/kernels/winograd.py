@@ -31,7 +31,7 @@ from whygrad.kernels.conv_plan import (
     register_block,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged, workspace
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged, workspace
 from whygrad.kernels.tiles import copy_row, interleaved, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, Value
 
@@ -66,8 +66,6 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
 
 
 class Winograd(ByPanels):
-    """Its pixels out are tiles."""
-
     # tiles: of a unit, to whole vectors and one more; patches: where in the workspace transformed patches and products begin;
     # result_rows: of pixels
     numbers = "tiles patches products result_rows result_columns"
@@ -173,137 +171,120 @@ def _write_panels(f: Task, together: int) -> None:
                 f.store(value, target, (channels * place + channel) * together)
 
 
-def transforming() -> str:
+@part("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages)
+def transforming(f: Part) -> None:
     """The name of transform(plan, unit, images, patches, width, step), for all channels of a unit's images.
 
     Patches become [place][channel][tile], places `step` apart, channels `width`. Rows of tiles lie close together: what the last
     vector of a row has too much is written again with the next row.
     """
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        number, images, patches, width, step = f.given
-        unit = Unit(f, number)
-        table = f.table("offset_table")
-        places = [f.load(I64, table, i) for i in range(PLACES)]
-        columns = f.field("out_columns")
-        with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
-            source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
-            target = f.pointer(F32, patches, channel * width + (i * unit.rows + row) * columns)
-            with f.loop(0, columns, lanes) as column:
-                here = f.pointer(F32, source, column)
-                patch = [f.load(F32, here, place, lanes) for place in places]
-                transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
-                for place, value in enumerate(value for line in transformed for value in line):
-                    f.store(value, target, step * place + column)
-
-    return part_for_all("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages, write)
+    number, images, patches, width, step = f.given
+    unit = Unit(f, number)
+    table = f.table("offset_table")
+    places = [f.load(I64, table, i) for i in range(PLACES)]
+    columns = f.field("out_columns")
+    with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
+        source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
+        target = f.pointer(F32, patches, channel * width + (i * unit.rows + row) * columns)
+        with f.loop(0, columns, f.lanes) as column:
+            here = f.pointer(F32, source, column)
+            patch = [f.load(F32, here, place, f.lanes) for place in places]
+            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, target, step * place + column)
 
 
 def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str, several: str, one: str, transform_results: str,
                  finish: str) -> None:
-    lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
-    filter_step = f.integer(vectors * lanes)
+    filter_step = f.integer(vectors * f.lanes)
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
             f.do(pack, f.plan, number, group, f.array(IMAGE), mine)
             f.do(transform, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
-            covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
+            covered = (unit.images * unit.rows * f.field("out_columns") + f.lanes - 1) // f.lanes
             with f.loop(0, covered, vectors) as v:
                 count = f.smaller(covered - v, f.integer(vectors))
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
-                    here = f.pointer(F32, patches, v * lanes)
+                    here = f.pointer(F32, patches, v * f.lanes)
                     with f.either(count.equals(vectors)) as (all_of_them, some):
                         with all_of_them:
                             f.do(several, f.plan, panel, here, products, filter_step)
                         with some, f.loop(0, count) as i:
-                            f.do(one, f.plan, panel, f.pointer(F32, here, i * lanes),
-                                   f.pointer(F32, products, i * lanes), filter_step)
+                            f.do(one, f.plan, panel, f.pointer(F32, here, i * f.lanes),
+                                   f.pointer(F32, products, i * f.lanes), filter_step)
                     f.do(transform_results, f.plan, products, filter_step, f.integer(together), block * together,
                            results, v, count)
             f.do(finish, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
 
 
-def _multiplying(together: int, vectors: int) -> str:
+@part("winograd multiply", [POINTER, POINTER, POINTER, I64], Winograd)
+def _multiplying(f: Part, together: int, vectors: int) -> None:
     """The name of multiply(plan, panel, patches, products, filter_step): sums over channels for each place and filter, of so many
     vectors of tiles. Products are [place][filter][vector], filters `filter_step` apart."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        panel, patches, products, filter_step = f.given
-        channels, tiles = f.fields("channels tiles")
-        with f.loop(0, PLACES) as place:
-            here = f.pointer(F32, patches, channels * place * tiles)
-            target = f.pointer(F32, products, place * together * filter_step)
-            found = spread_products(f, f.pointer(F32, panel, channels * place * together),
-                                    [f.pointer(F32, here, i * lanes) for i in range(vectors)], channels, together,
-                                    [f.zeros(F32, lanes)] * together, lambda k: k * tiles)
-            for p, row in enumerate(found):
-                for i, total in enumerate(row):
-                    f.store(total, target, filter_step * p + i * lanes)
-
-    return part_for_all(f"winograd multiply {together} {vectors}", [POINTER, POINTER, POINTER, I64], Winograd, write)
+    panel, patches, products, filter_step = f.given
+    channels, tiles = f.fields("channels tiles")
+    with f.loop(0, PLACES) as place:
+        here = f.pointer(F32, patches, channels * place * tiles)
+        target = f.pointer(F32, products, place * together * filter_step)
+        found = spread_products(f, f.pointer(F32, panel, channels * place * together),
+                                [f.pointer(F32, here, i * f.lanes) for i in range(vectors)], channels, together,
+                                [f.zeros(F32, f.lanes)] * together, lambda k: k * tiles)
+        for p, row in enumerate(found):
+            for i, total in enumerate(row):
+                f.store(total, target, filter_step * p + i * f.lanes)
 
 
-def _transforming_results() -> str:
+@part("winograd transform results", [POINTER, I64, I64, I64, POINTER, I64, I64], Winograd)
+def _transforming_results(f: Part) -> None:
     """The name of transform(plan, products, filter_step, together, first filter, results, first vector, count): tiles of pixels.
 
     Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels].
     """
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        products, filter_step, together, first, results, v, count = f.given
-        length = f.field("tiles") * 2
-        with f.loop(0, f.smaller(f.field("filters") - first, together)) as p, f.loop(0, count) as i:
-            target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * lanes))
-            source = f.pointer(F32, products, p * filter_step + i * lanes)
-            found = [f.load(F32, source, together * filter_step * place, lanes) for place in range(PLACES)]
-            tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
-            for half, (left, right) in enumerate(tile):
-                for part, value in enumerate(interleaved(f, left, right)):
-                    f.store(value, target, length * half + part * lanes)
-
-    return part_for_all("winograd transform results", [POINTER, I64, I64, I64, POINTER, I64, I64], Winograd, write)
+    products, filter_step, together, first, results, v, count = f.given
+    length = f.field("tiles") * 2
+    with f.loop(0, f.smaller(f.field("filters") - first, together)) as p, f.loop(0, count) as i:
+        target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * f.lanes))
+        source = f.pointer(F32, products, p * filter_step + i * f.lanes)
+        found = [f.load(F32, source, together * filter_step * place, f.lanes) for place in range(PLACES)]
+        tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
+        for half, (left, right) in enumerate(tile):
+            for part, value in enumerate(interleaved(f, left, right)):
+                f.store(value, target, length * half + part * f.lanes)
 
 
-def _finishing() -> str:
+@part("winograd finish", [I64, I64, POINTER, POINTER, POINTER, POINTER], Winograd)
+def _finishing(f: Part) -> None:
     """The name of finish(plan, unit, group, results, bias, target, flag): rows of pixels to where they belong.
 
     Numbers that are not finite leave a trace.
     """
+    unit_number, group, results, bias, target, flag = f.given
+    unit = Unit(f, unit_number)
+    filters, rows, columns = f.fields("filters result_rows result_columns")
+    length = f.field("tiles") * 2
+    has_bias = bias.differs(f.null)
+    trace = f.variable(f.zeros(F32, f.lanes))
+    first = unit.first_row * 2
+    with f.loop(0, filters) as number:
+        start = f.variable(f.constant(0.0, F32))
+        with f.when(has_bias):
+            start.set(f.load(F32, bias, group * filters + number))
+        shift = start.get().spread(f.lanes)
 
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        unit_number, group, results, bias, target, flag = f.given
-        unit = Unit(f, unit_number)
-        filters, rows, columns = f.fields("filters result_rows result_columns")
-        length = f.field("tiles") * 2
-        has_bias = bias.differs(f.null)
-        trace = f.variable(f.zeros(F32, lanes))
-        first = unit.first_row * 2
-        with f.loop(0, filters) as number:
-            start = f.variable(f.constant(0.0, F32))
-            with f.when(has_bias):
-                start.set(f.load(F32, bias, group * filters + number))
-            shift = start.get().spread(lanes)
+        def finished(value: Value, shift: Value = shift) -> Value:
+            trace.set(f.fma(value, 0.0, trace.get()))
+            return value + shift
 
-            def finished(value: Value, shift: Value = shift) -> Value:
-                trace.set(f.fma(value, 0.0, trace.get()))
-                return value + shift
-
-            with f.loop(0, unit.images) as i:
-                plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
-                here = f.pointer(F32, target, (plane * rows + first) * columns)
-                with f.loop(0, f.smaller(unit.rows * 2, rows - first)) as row:
-                    place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
-                    copy_row(f, f.pointer(F32, results, place), f.pointer(F32, here, row * columns), columns, finished)
-        with f.when(f.total(trace.get()).differs(0.0)):
-            f.store(f.integer(1), flag)
-
-    return part_for_all("winograd finish", [I64, I64, POINTER, POINTER, POINTER, POINTER], Winograd, write)
+        with f.loop(0, unit.images) as i:
+            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
+            here = f.pointer(F32, target, (plane * rows + first) * columns)
+            with f.loop(0, f.smaller(unit.rows * 2, rows - first)) as row:
+                place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
+                copy_row(f, f.pointer(F32, results, place), f.pointer(F32, here, row * columns), columns, finished)
+    with f.when(f.total(trace.get()).differs(0.0)):
+        f.store(f.integer(1), flag)

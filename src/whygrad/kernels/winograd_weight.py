@@ -14,7 +14,7 @@ from whygrad.kernels.conv_direct import Unit, packing
 from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part_for_all, staged
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged
 from whygrad.kernels.tiles import half_transposed, lanes_within, load_some
 from whygrad.kernels.values import F32, I64, POINTER
 from whygrad.kernels.winograd import (
@@ -92,15 +92,14 @@ def compiled(a: int, b: int, whole: bool) -> Any:
 
 def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, transform_gradients: str,
                   add_products: str) -> None:
-    lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
     groups = f.field("groups")
     size = f.field("padded_channels") * f.field("padded_filters") * PLACES
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
-        with f.loop(0, groups * size, lanes) as i:
-            f.store(f.zeros(F32, lanes), sums, i)
+        with f.loop(0, groups * size, f.lanes) as i:
+            f.store(f.zeros(F32, f.lanes), sums, i)
         first = chunk * f.field("chunk_units")
         with f.loop(first, f.smaller(first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
@@ -115,111 +114,98 @@ def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, trans
                        f.pointer(F32, sums, group * size))
 
 
-def _packing_gradients(whole: bool) -> str:
+@part("winograd pack gradients", [I64, I64, POINTER, POINTER], WinogradWeight)
+def _packing_gradients(f: Part, whole: bool) -> None:
     """The name of pack(plan, unit, group, gradients, target): [image][row][column][filter], to even numbers of rows and columns,
     with zeros where there is none."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        unit_number, group, gradients, target = f.given
-        unit = Unit(f, unit_number)
-        filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
-        across = f.field("out_columns") * 2
-        pixels = rows * columns
-        with f.loop(0, unit.images) as i, f.loop(0, unit.rows * 2) as row:
-            y = unit.first_row * 2 + row
-            inside = y < rows
-            source = f.pointer(F32, gradients, ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
-                               + f.choose(inside, y, 0) * columns)
-            here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
-            with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes // 2) as x:
-                mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes // 2)
-                lines = []
-                for lane in range(lanes):
-                    number = first + lane
-                    if not whole:  # filters beyond the last one are never looked at again
-                        number = f.choose(number < filters, number, 0)
-                    lines.append(load_some(f, source, number * pixels + x, mask))
-                # What is written beyond a row is written again with the next one.
-                for lane, line in enumerate(half_transposed(f, lines)):
-                    f.store(line, here, (x + lane) * padded + first)
-
-    return part_for_all(f"winograd pack gradients {whole}", [I64, I64, POINTER, POINTER], WinogradWeight, write)
+    unit_number, group, gradients, target = f.given
+    unit = Unit(f, unit_number)
+    filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
+    across = f.field("out_columns") * 2
+    pixels = rows * columns
+    with f.loop(0, unit.images) as i, f.loop(0, unit.rows * 2) as row:
+        y = unit.first_row * 2 + row
+        inside = y < rows
+        source = f.pointer(F32, gradients, ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
+                           + f.choose(inside, y, 0) * columns)
+        here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
+        with f.loop(0, padded, f.lanes) as first, f.loop(0, across, f.lanes // 2) as x:
+            mask = lanes_within(f, x, f.choose(inside, columns, 0), f.lanes // 2)
+            lines = []
+            for lane in range(f.lanes):
+                number = first + lane
+                if not whole:  # filters beyond the last one are never looked at again
+                    number = f.choose(number < filters, number, 0)
+                lines.append(load_some(f, source, number * pixels + x, mask))
+            # What is written beyond a row is written again with the next one.
+            for lane, line in enumerate(half_transposed(f, lines)):
+                f.store(line, here, (x + lane) * padded + first)
 
 
-def _transforming_gradients() -> str:
+@part("winograd transform gradients", [I64, POINTER, POINTER], WinogradWeight)
+def _transforming_gradients(f: Part) -> None:
     """The name of transform(plan, rows, gradients, tiles), tiles being [place][tile][filter]."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        rows, gradients, tiles = f.given
-        padded, across = f.fields("padded_filters out_columns")
-        line = across * padded * 2
-        spread = [list(row) for row in zip(*A, strict=True)]
-        with f.loop(0, rows) as row:
-            source = f.pointer(F32, gradients, row * 2 * line)
-            with f.loop(0, across) as column, f.loop(0, padded, lanes) as number:
-                at = column * 2 * padded + number
-                tile = [[f.load(F32, source, at + line * y + padded * x, lanes) for x in range(2)] for y in range(2)]
-                target = f.pointer(F32, tiles, (row * across + column) * padded + number)
-                for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
-                    f.store(value, target, f.field("unit_tiles") * padded * place)
-
-    return part_for_all("winograd transform gradients", [I64, POINTER, POINTER], WinogradWeight, write)
+    rows, gradients, tiles = f.given
+    padded, across = f.fields("padded_filters out_columns")
+    line = across * padded * 2
+    spread = [list(row) for row in zip(*A, strict=True)]
+    with f.loop(0, rows) as row:
+        source = f.pointer(F32, gradients, row * 2 * line)
+        with f.loop(0, across) as column, f.loop(0, padded, f.lanes) as number:
+            at = column * 2 * padded + number
+            tile = [[f.load(F32, source, at + line * y + padded * x, f.lanes) for x in range(2)] for y in range(2)]
+            target = f.pointer(F32, tiles, (row * across + column) * padded + number)
+            for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
+                f.store(value, target, f.field("unit_tiles") * padded * place)
 
 
-def _adding_products(a: int, b: int) -> str:
+@part("winograd weight gradient products", [I64, POINTER, POINTER, POINTER], WinogradWeight)
+def _adding_products(f: Part, a: int, b: int) -> None:
     """The name of add(plan, count, patches, tiles, sums): for each place, over `count` tiles,
     sums[channel, filter] += patch[channel, tile] * gradient[tile, filter]."""
-
-    def write(f: Part) -> None:
-        lanes = host().lanes
-        count, patches, tiles, sums = f.given
-        channels, padded, width = f.fields("padded_channels padded_filters tiles")
-        with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
-            rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
-            with f.loop(0, padded, b * lanes) as number:
-                gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
-                target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
-                totals = [[f.variable(f.load(F32, target, padded * i + j * lanes, lanes)) for j in range(b)] for i in range(a)]
-                with f.loop(0, count) as tile:
-                    vectors = [f.load(F32, gradients, tile * padded + j * lanes, lanes) for j in range(b)]
-                    for i, row in enumerate(rows):
-                        patch = f.load(F32, row, tile).spread(lanes)
-                        for j, vector in enumerate(vectors):
-                            totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
-                for i, row_totals in enumerate(totals):
-                    for j, total in enumerate(row_totals):
-                        f.store(total.get(), target, padded * i + j * lanes)
-
-    return part_for_all(f"winograd weight gradient products {a} {b}", [I64, POINTER, POINTER, POINTER], WinogradWeight, write)
+    count, patches, tiles, sums = f.given
+    channels, padded, width = f.fields("padded_channels padded_filters tiles")
+    with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
+        rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
+        with f.loop(0, padded, b * f.lanes) as number:
+            gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
+            target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
+            totals = [[f.variable(f.load(F32, target, padded * i + j * f.lanes, f.lanes)) for j in range(b)] for i in range(a)]
+            with f.loop(0, count) as tile:
+                vectors = [f.load(F32, gradients, tile * padded + j * f.lanes, f.lanes) for j in range(b)]
+                for i, row in enumerate(rows):
+                    patch = f.load(F32, row, tile).spread(f.lanes)
+                    for j, vector in enumerate(vectors):
+                        totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
+            for i, row_totals in enumerate(totals):
+                for j, total in enumerate(row_totals):
+                    f.store(total.get(), target, padded * i + j * f.lanes)
 
 
 def _write_sums(f: Task) -> None:
     """Add up the chunks and transform back, one channel after the other."""
-    lanes = host().lanes
     channels, filters, padded, chunks = f.fields("channels filters padded_filters chunks")
     step = f.field("padded_channels") * padded
     size = f.field("groups") * step * PLACES
     back = [list(row) for row in zip(*G, strict=True)]
     kernels = f.workspace(WORKSPACE)
-    trace = f.variable(f.zeros(F32, lanes))
+    trace = f.variable(f.zeros(F32, f.lanes))
     with f.loop(f.low, f.high) as row:
         group, channel = row // channels, row % channels
-        with f.loop(0, padded, lanes) as number:
+        with f.loop(0, padded, f.lanes) as number:
             source = f.pointer(F32, f.array(WORKSPACE), group * step * PLACES + channel * padded + number)
-            totals = [f.variable(f.zeros(F32, lanes)) for _ in range(PLACES)]
+            totals = [f.variable(f.zeros(F32, f.lanes)) for _ in range(PLACES)]
             with f.loop(0, chunks) as chunk:
                 for place, total in enumerate(totals):
-                    total.add(f.load(F32, source, chunk * size + step * place, lanes))
+                    total.add(f.load(F32, source, chunk * size + step * place, f.lanes))
             found = [total.get() for total in totals]
             kernel = both_sides(back, [found[0:4], found[4:8], found[8:12], found[12:16]])
             for tap, value in enumerate(value for line in kernel for value in line):
                 trace.set(f.fma(value, 0.0, trace.get()))
-                f.store(value, kernels, tap * lanes)
-            with f.loop(0, f.smaller(filters - number, f.integer(lanes))) as lane:
+                f.store(value, kernels, tap * f.lanes)
+            with f.loop(0, f.smaller(filters - number, f.integer(f.lanes))) as lane:
                 target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
                 for tap in range(9):
-                    f.store(f.load(F32, kernels, lane + tap * lanes), target, tap)
+                    f.store(f.load(F32, kernels, lane + tap * f.lanes), target, tap)
     with f.when(f.total(trace.get()).differs(0.0)):
         f.store(f.integer(1), f.array(FLAG))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import whygrad as torch
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
@@ -80,8 +79,7 @@ class Hardtanh(Module):
         super().__init__()
         for old, value in (("min", min_value), ("max", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}_value` is deprecated and renamed to `{old}_val`", FutureWarning,
-                              stacklevel=user_stacklevel())
+                warn(f"keyword argument `{old}_value` is deprecated and renamed to `{old}_val`", FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.function import Function
 from whygrad.autograd.hooks import RemovableHandle
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
@@ -169,8 +168,8 @@ class HookedCall:
         self._after_forward()
         if border is not None:
             if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
-                              f"but received {type(self.result)}", stacklevel=user_stacklevel())
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                     f"but received {type(self.result)}")
             self.result = border.leave(self.result)
         if plain:
             hook_last_node(self.module, plain, self.args, self.result)
@@ -217,9 +216,9 @@ class HookedCall:
                 try:
                     self._call_forward_hook(key, hook)
                 except Exception as error:
-                    warnings.warn(f"{whose} forward hook with ``always_call=True`` raised an exception that was "
-                                  "silenced as another error was raised in forward: "
-                                  f"{error}", stacklevel=user_stacklevel())
+                    warn(f"{whose} forward hook with ``always_call=True`` raised an exception that was "
+                         "silenced as another error was raised in forward: "
+                         f"{error}")
 
 
 def backward_hooks(module: Module) -> tuple[list[Any], list[Any]]:
@@ -245,7 +244,7 @@ def hook_last_node(module: Module, hooks: Iterable[Any], args: Any, result: Any)
         node.register_hook(WithModule(hook, module))
     problem = _partial_view(args, result, node)
     if problem:
-        warnings.warn(problem, FutureWarning, stacklevel=user_stacklevel())
+        warn(problem, FutureWarning)
 
 
 def _partial_view(args: Any, result: Any, node: Any) -> str | None:
@@ -320,10 +319,10 @@ class BackwardBorder:
 
     def _without_inputs(self) -> None:
         """No input requires grad, so the node at the inputs does not exist."""
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
-                      "no inputs require gradients. See "
-                      "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
-                      "register_full_backward_hook for more details.", stacklevel=user_stacklevel())
+        warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
+             "no inputs require gradients. See "
+             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+             "register_full_backward_hook for more details.")
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.input_count, self.grad_outputs)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.unsupported import absent_from
 from whygrad.core.write import bump
 
@@ -134,7 +133,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=user_stacklevel())
+        warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -161,8 +160,8 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                   generator: Any = None) -> Any:
     """N(mean, std²) truncated to [a, b]: samples outside are redrawn."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=user_stacklevel())
+        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+             "incorrect.")
     with no_grad():
         if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
             _redraw_outside(tensor, mean, std, a, b, generator)
@@ -246,8 +245,7 @@ def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def warning(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning,
-                      stacklevel=user_stacklevel())
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     warning.__name__ = warning.__qualname__ = old

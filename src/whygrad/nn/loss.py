@@ -8,7 +8,7 @@ from typing import Any
 
 from whygrad.nn import functional as F
 from whygrad.nn.from_function import module_class, store
-from whygrad.nn.functional.reduction import legacy_reduction
+from whygrad.nn.functional.losses import legacy_reduction
 from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.shape import PairwiseDistance

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
@@ -374,11 +373,11 @@ class Module(StateDictMethods):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
                                 f"dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature under active development whose design may change, and "
-                              "some modules might not work as expected when using complex tensors as parameters or "
-                              "buffers. Please file an issue at "
-                              "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex "
-                              "module does not work as expected.", stacklevel=user_stacklevel())
+                warn("Complex modules are a new feature under active development whose design may change, and "
+                     "some modules might not work as expected when using complex tensors as parameters or "
+                     "buffers. Please file an issue at "
+                     "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex "
+                     "module does not work as expected.")
         # Integer tensors keep their dtype.
         only_device = [None if isinstance(x, dtypes.dtype) else x.device if isinstance(x, Tensor) else x for x in args]
         device = kwargs.get("device", next((x for x in only_device if x is not None and not isinstance(x, bool)), None))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any
 
 import whygrad as torch
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.modes import process_state
 from whygrad.core.write import bump
 from whygrad.functional.parameter import Parameter
@@ -278,9 +277,9 @@ class _InstanceNorm(_NormBase):
             if self.affine:
                 raise ValueError(f"expected input's size at dim={channel_dim} to match num_features "
                                  f"({self.num_features}), but got: {channels}.")
-            warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
-                          "warning by not passing in num_features, which is not used because "
-                          "affine=False", stacklevel=user_stacklevel())
+            warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
+                 "warning by not passing in num_features, which is not used because "
+                 "affine=False")
         if unbatched:
             return self._normalized(input.unsqueeze(0)).squeeze(0)
         return self._normalized(input)

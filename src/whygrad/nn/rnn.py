@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
 
 import whygrad as torch
 from whygrad.base.autocast_state import state as autocast
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
@@ -78,9 +77,8 @@ class RNNBase(Module):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being "
                              "zeroed")
         if dropout and self.num_layers == 1:
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                          f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
-                          stacklevel=user_stacklevel())
+            warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}")
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, kind):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Parameter
@@ -45,10 +44,9 @@ class StateDictMethods:
     def state_dict(self: Any, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by dotted name."""
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
-                          "details.", FutureWarning,
-                          stacklevel=user_stacklevel())
+            warn("Positional args are being deprecated, use kwargs instead. Refer to "
+                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
+                 "details.", FutureWarning)
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination = given["destination"] if destination is None else destination
             prefix = prefix or given.get("prefix", "")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.nn import functional as F
 from whygrad.nn.activation import GELU, ReLU
 from whygrad.nn.containers import ModuleList
@@ -156,8 +155,8 @@ class TransformerEncoder(Module):
         why_not = _why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not why_not
         if enable_nested_tensor and why_not:
-            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer"
-                          f"{why_not}", stacklevel=user_stacklevel())
+            warn("enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer"
+                 f"{why_not}")
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
         padding = attention._canonical_mask(src_key_padding_mask, "src_key_padding_mask", attention._none_or_dtype(mask),

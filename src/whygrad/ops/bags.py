@@ -4,7 +4,7 @@
 """
 
 from whygrad.ops.arithmetic import underivable
-from whygrad.ops.counting import no_derivative
+from whygrad.ops.sorting import no_derivative
 from whygrad.ops.table import NoGrad, op
 
 INDEX = NoGrad("indices have no derivative")
@@ -18,21 +18,16 @@ INDEX = NoGrad("indices have no derivative")
     index=INDEX, bag=INDEX,
     weights=lambda xp, g, table, index, bag, padding_idx:
     xp.embedding_bag_weights_backward(g, table, index, bag, padding_idx=padding_idx))
-def embedding_bag(xp, table, index, bag, weights, *, bags, mode, padding_idx, by_frequency):
-    return xp.embedding_bag(table, index, bag, weights, bags=bags, mode=mode, padding_idx=padding_idx,
-                            by_frequency=by_frequency)
+def embedding_bag(xp, table, index, bag, weights, *, bags, mode, padding_idx, by_frequency): ...
 
 
 @op(batch="looped", node="EmbeddingBagBackwardBackward0",
     grad=no_derivative("_embedding_bag_backward"), index=INDEX, bag=INDEX,
     weights=no_derivative("_embedding_bag_backward"), kept=INDEX)
-def embedding_bag_backward(xp, grad, index, bag, weights, kept, *, rows, mode, padding_idx, by_frequency):
-    return xp.embedding_bag_backward(grad, index, bag, weights, kept, rows=rows, mode=mode, padding_idx=padding_idx,
-                                     by_frequency=by_frequency)
+def embedding_bag_backward(xp, grad, index, bag, weights, kept, *, rows, mode, padding_idx, by_frequency): ...
 
 
 @op(batch="looped", half="float32", node="NotImplemented",
     grad=underivable("_embedding_bag_per_sample_weights_backward"),
     table=underivable("_embedding_bag_per_sample_weights_backward"), index=INDEX, bag=INDEX)
-def embedding_bag_weights_backward(xp, grad, table, index, bag, *, padding_idx):
-    return xp.embedding_bag_weights_backward(grad, table, index, bag, padding_idx=padding_idx)
+def embedding_bag_weights_backward(xp, grad, table, index, bag, *, padding_idx): ...

@@ -40,14 +40,6 @@ def rnn_relu(xp, sums, pre, state):
     return [h], [h]
 
 
-def rnn_tanh_back(xp, g, slopes):
-    return Back([g[0] * slopes[0]], None, None, None)
-
-
-def rnn_relu_back(xp, g, slopes):
-    return Back([xp.threshold_backward(g[0], slopes[0], threshold=0)], None, None, None)
-
-
 # reset and update gates; new = tanh(pre + sum * reset); h' = (h - new) * update + new
 
 def gru(xp, sums, pre, state):
@@ -90,8 +82,10 @@ def lstm_back(xp, g, slopes):
 
 
 CELLS = {
-    "rnn_tanh": Cell(1, 1, 1, rnn_tanh, lambda xp, activations, state: [1 - activations[0] * activations[0]], rnn_tanh_back),
-    "rnn_relu": Cell(1, 1, 1, rnn_relu, lambda xp, activations, state: activations, rnn_relu_back),
+    "rnn_tanh": Cell(1, 1, 1, rnn_tanh, lambda xp, activations, state: [1 - activations[0] * activations[0]],
+                     lambda xp, g, slopes: Back([g[0] * slopes[0]], None, None, None)),
+    "rnn_relu": Cell(1, 1, 1, rnn_relu, lambda xp, activations, state: activations,
+                     lambda xp, g, slopes: Back([xp.threshold_backward(g[0], slopes[0], threshold=0)], None, None, None)),
     "gru": Cell(3, 1, 4, gru, gru_slopes, gru_back, has_pre=True),
     "lstm": Cell(4, 2, 5, lstm, lstm_slopes, lstm_back),
 }

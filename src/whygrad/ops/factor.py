@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular systems, of matrices and batches of them."""
+"""Cholesky factors, triangular systems and LDL factors, of matrices and batches of them."""
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import WHOLE_NUMBERS, adjoint, conj
@@ -18,7 +18,6 @@ def cholesky_rule(xp, g, out0, upper):
 @last_axes(memory="columns", outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
 def cholesky_ex(xp, a, *, upper, node):
     """(factor, info): `info` is the order of each matrix's first leading minor that is not positive, or 0."""
-    return xp.cholesky_ex(a, upper=upper, node=node)
 
 
 def triangle(xp, x, upper, unit):
@@ -38,7 +37,6 @@ def solve_a_rule(xp, g, a, out, a_shape, upper, left, unit):
         xp, xp.solve_triangular(transposed(xp, a), g, upper=not upper, left=left, unit=unit), b_shape))
 def solve_triangular(xp, a, b, *, upper, left, unit):
     """x with a x = b, or with x a = b if not left; the leading axes broadcast."""
-    return xp.solve_triangular(a, b, upper=upper, left=left, unit=unit)
 
 
 def towards_factor(xp, change, factor, upper):
@@ -70,4 +68,20 @@ def cholesky_solve(xp, b, factor, *, upper):
                xp, -xp.matmul(xp.matmul(out, conj(xp, g)), out), factor, upper))
 def cholesky_inverse(xp, factor, *, upper):
     """The inverse of l l', or of u' u."""
-    return xp.cholesky_inverse(factor, upper=upper)
+
+
+def no_derivative(name):
+    def rule(g):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@last_axes(memory="columns", outputs=("LD", WHOLE_NUMBERS, WHOLE_NUMBERS), node="NotImplemented",
+           a=no_derivative("linalg_ldl_factor_ex"))
+def ldl_factor_ex(xp, a, *, hermitian): ...
+
+
+@last_axes(memory="columns", node="NotImplemented",
+           a=no_derivative("linalg_ldl_solve"), places=WHOLE_NUMBERS, b=no_derivative("linalg_ldl_solve"))
+def ldl_solve(xp, a, places, b, *, hermitian): ...

@@ -14,15 +14,13 @@ MASK = NoGrad("a boolean mask has no derivative")
     memory="own",
     x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
     index=POSITIONS)
-def index(xp, x, index, *, axes):
-    return xp.index(x, index, axes=axes)
+def index(xp, x, index, *, axes): ...
 
 
 @op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, index, axes: xp.index(g, index, axes=axes),
     index=POSITIONS)
-def index_backward(xp, x, index, *, shape, axes):
-    return xp.index_backward(x, index, shape=shape, axes=axes)
+def index_backward(xp, x, index, *, shape, axes): ...
 
 
 @op(batch="own", linear="x+values", memory="own",
@@ -30,22 +28,19 @@ def index_backward(xp, x, index, *, shape, axes):
     g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
     index=POSITIONS)
-def index_put(xp, x, values, index, *, axes, accumulate):
-    return xp.index_put(x, values, index, axes=axes, accumulate=accumulate)
+def index_put(xp, x, values, index, *, axes, accumulate): ...
 
 
 @along_axes(kernel="gather_scatter", curve="picking", linear="x",
             x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
             index=POSITIONS)
-def gather(xp, x, index, *, axis):
-    return xp.gather(x, index, axis=axis)
+def gather(xp, x, index, *, axis): ...
 
 
 @along_axes(linear="x",
             x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
             index=POSITIONS)
-def gather_backward(xp, x, index, *, shape, axis):
-    return xp.gather_backward(x, index, shape=shape, axis=axis)
+def gather_backward(xp, x, index, *, shape, axis): ...
 
 
 def _scatter_node(kinds, statics):
@@ -80,29 +75,25 @@ def _no_derivative_of_reduce(reduce):
             src=lambda xp, g, index, src_shape, axis, reduce: _written(xp, g, index, src_shape, axis, reduce))
 def scatter(xp, x, index, src, *, axis, reduce):
     """`src` is an array or a number; `reduce` is None, "add" or "multiply"."""
-    return xp.scatter(x, index, src, axis=axis, reduce=reduce)
 
 
 @along_axes(linear="x+src",
             x=lambda g: g,
             index=POSITIONS,
             src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
-def scatter_add(xp, x, index, src, *, axis):
-    return xp.scatter_add(x, index, src, axis=axis)
+def scatter_add(xp, x, index, src, *, axis): ...
 
 
 @op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, x_shape, index, axis: xp.index_select_backward(g, index, shape=x_shape, axis=axis),
     index=POSITIONS)
-def index_select(xp, x, index, *, axis):
-    return xp.index_select(x, index, axis=axis)
+def index_select(xp, x, index, *, axis): ...
 
 
 @op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, index, axis: xp.index_select(g, index, axis=axis),
     index=POSITIONS)
-def index_select_backward(xp, x, index, *, shape, axis):
-    return xp.index_select_backward(x, index, shape=shape, axis=axis)
+def index_select_backward(xp, x, index, *, shape, axis): ...
 
 
 @op(batch="own", linear="x+src",
@@ -110,16 +101,14 @@ def index_select_backward(xp, x, index, *, shape, axis):
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis, alpha:
     xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape) * alpha)
-def index_add(xp, x, index, src, *, axis, alpha=1):
-    return xp.index_add(x, index, src, axis=axis, alpha=alpha)
+def index_add(xp, x, index, src, *, axis, alpha=1): ...
 
 
 @op(batch="own", linear="x+src",
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
-def index_copy(xp, x, index, src, *, axis):
-    return xp.index_copy(x, index, src, axis=axis)
+def index_copy(xp, x, index, src, *, axis): ...
 
 
 @op(batch="own",
@@ -127,8 +116,7 @@ def index_copy(xp, x, index, src, *, axis):
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     value=lambda xp, g, index, axis: xp.sum(xp.index_select(g, index, axis=axis), axis=None, keepdims=False))
-def index_fill(xp, x, index, value, *, axis):
-    return xp.index_fill(x, index, value, axis=axis)
+def index_fill(xp, x, index, value, *, axis): ...
 
 
 @op(batch="own", curve="masking",
@@ -138,21 +126,18 @@ def index_fill(xp, x, index, value, *, axis):
     value=lambda xp, g, mask: xp.sum(xp.masked_select(g, mask), axis=None, keepdims=False))
 def masked_fill(xp, x, mask, value):
     """The mask broadcasts to the shape of `x`, not the other way round."""
-    return xp.masked_fill(x, mask, value)
 
 
 @op(batch="own", curve="masking", linear="x",
     x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
     mask=MASK)
-def masked_select(xp, x, mask):
-    return xp.masked_select(x, mask)
+def masked_select(xp, x, mask): ...
 
 
 @op(batch="own", linear="x",
     x=lambda xp, g, mask: xp.masked_select(g, mask),
     mask=MASK)
-def masked_select_backward(xp, x, mask, *, shape):
-    return xp.masked_select_backward(x, mask, shape=shape)
+def masked_select_backward(xp, x, mask, *, shape): ...
 
 
 @op(batch="own", linear="x+src",
@@ -161,7 +146,6 @@ def masked_select_backward(xp, x, mask, *, shape):
     src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
 def masked_scatter(xp, x, mask, src):
     """`x` with the elements where the mask is true replaced by those of `src` in order."""
-    return xp.masked_scatter(x, mask, src)
 
 
 @op(batch="own", linear="x",
@@ -169,7 +153,6 @@ def masked_scatter(xp, x, mask, src):
     mask=MASK)
 def masked_scatter_backward(xp, x, mask, *, shape):
     """The elements selected by the mask, filled up with zeros to an array of `shape`."""
-    return xp.masked_scatter_backward(x, mask, shape=shape)
 
 
 @op(batch="own", linear="x",
@@ -177,7 +160,6 @@ def masked_scatter_backward(xp, x, mask, *, shape):
     mask=MASK)
 def masked_place(xp, x, mask, *, shape):
     """Zeros of `shape`, with the elements of `x` in order where the mask is true."""
-    return xp.masked_place(x, mask, shape=shape)
 
 
 @op(batch="own", linear="x",
@@ -185,17 +167,14 @@ def masked_place(xp, x, mask, *, shape):
     index=POSITIONS)
 def take(xp, x, index):
     """Elements of the flattened `x`."""
-    return xp.take(x, index)
 
 
 @op(batch="own", linear="x",
     x=lambda xp, g, index: xp.take(g, index),
     index=POSITIONS)
-def take_backward(xp, x, index, *, shape):
-    return xp.take_backward(x, index, shape=shape)
+def take_backward(xp, x, index, *, shape): ...
 
 
 @op(batch="refused", memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
 def nonzero(xp, x):
     """One row for each nonzero element, with its index along each axis."""
-    return xp.nonzero(x)

@@ -4,8 +4,7 @@ from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 
 @along_axes(x=NoGrad("zeros do not depend on the values they are shaped after"))
-def zeros_like(xp, x):
-    return xp.zeros_like(x)
+def zeros_like(xp, x): ...
 
 
 @elementwise(batch="broadcast_shifted", half="native", curve="analytic", node="CopyBackwards",
@@ -29,4 +28,3 @@ def fill(xp, x, value):
     x=lambda xp, g: xp.zeros_like(g))
 def overwrite(xp, x, *, values, node):
     """`x` overwritten with values without gradients: constants or random numbers."""
-    return xp.overwrite(x, values=values, node=node)

@@ -41,7 +41,6 @@ def diagonal(xp, x):
 
 
 def embed(xp, x):
-    """Diagonal matrices."""
     ndim = len(x.shape)
     return xp.diag_embed(x, shape=(*x.shape, x.shape[-1]), offset=0, axis1=ndim - 1, axis2=ndim)
 

@@ -2,7 +2,7 @@
 
 import math
 
-from whygrad.ops.counting import refused
+from whygrad.ops.sorting import refused
 from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 WHOLE = NoGrad("whole numbers have no derivative")
@@ -33,18 +33,15 @@ def ldexp(xp, a, b):
 # mantissa / x is a power of two, which is piecewise constant.
 @along_axes(outputs=("mantissa", NoGrad("exponents are integers")), memory="follow",
             x=lambda xp, g, x, out0: g * xp.where(x == 0, 1.0, out0) / xp.where(x == 0, 1.0, x))
-def frexp(xp, x):
-    return xp.frexp(x)
+def frexp(xp, x): ...
 
 
 @elementwise(half="native", a=COMPARISON, b=COMPARISON)
-def isclose(xp, a, b, *, rtol, atol, equal_nan):
-    return xp.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+def isclose(xp, a, b, *, rtol, atol, equal_nan): ...
 
 
 @op(batch="own", x=COMPARISON, tests=COMPARISON)
-def isin(xp, x, tests, *, invert):
-    return xp.isin(x, tests, invert=invert)
+def isin(xp, x, tests, *, invert): ...
 
 
 @op(batch="own",
@@ -53,10 +50,8 @@ def isin(xp, x, tests, *, invert):
     value=lambda xp, g: xp.sum(g, axis=None, keepdims=False))
 def filled(xp, x, value):
     """One value in the shape of `x`."""
-    return xp.filled(x, value)
 
 
 @along_axes(x=NoGrad("a hash does not change smoothly"))
 def hash_tensor(xp, x, *, axis, keepdims):
     """The exclusive or of the bits of all elements, taken as 64-bit numbers."""
-    return xp.hash_tensor(x, axis=axis, keepdims=keepdims)

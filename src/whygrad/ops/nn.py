@@ -17,26 +17,10 @@ def _with_number(name, rule, forward):
     elementwise(node=f"{name.capitalize()}Backward1", x=rule)(forward)
 
 
-def _add(xp, x, *, value):
-    return x + value
-
-
-def _sub(xp, x, *, value):
-    return x - value
-
-
-def _mul(xp, x, *, value):
-    return x * value
-
-
-def _div(xp, x, *, value):
-    return x / value
-
-
-_with_number("add", lambda g: g, _add)
-_with_number("sub", lambda g: g, _sub)
-_with_number("mul", lambda g, value: g * value, _mul)
-_with_number("div", lambda g, value: g / value, _div)
+_with_number("add", lambda g: g, lambda xp, x, *, value: x + value)
+_with_number("sub", lambda g: g, lambda xp, x, *, value: x - value)
+_with_number("mul", lambda g, value: g * value, lambda xp, x, *, value: x * value)
+_with_number("div", lambda g, value: g / value, lambda xp, x, *, value: x / value)
 
 
 # The norm in pairwise_distance, whose node differs from that of the public norm.
@@ -200,10 +184,6 @@ def logits_slope(xp, x, target, pos_weight):
     return (positive + 1 - target) * xp.sigmoid(x) - positive
 
 
-def logits_target_slope(xp, x, pos_weight):
-    return -x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x)
-
-
 def logits_entropy(xp, x, target, weight, pos_weight):
     certain = xp.log_sigmoid(x)
     if pos_weight is not None:
@@ -219,7 +199,8 @@ def logits_entropy_back(xp, x, target, g, share, weight, pos_weight):
     x=lambda xp, g, x, target, weight, pos_weight, reduction:
     xp.in_one_pass(logits_entropy_back, x, target, g, share(x.shape, reduction), weight, pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
-    weighted(logits_target_slope(xp, x, pos_weight), weight) * weighted(g, share(x.shape, reduction)),
+    weighted(-x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x), weight)
+    * weighted(g, share(x.shape, reduction)),
     weight=NOT_DIFFERENTIABLE["weight"],
     pos_weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduction):
@@ -240,8 +221,7 @@ def _nll_node(kinds, statics):
     xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction,
                          spatial=spatial),
     **NOT_DIFFERENTIABLE)
-def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
-    return xp.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial)
+def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial): ...
 
 
 @op(batch="own", half="float32", kernel="nll_loss", linear="x",
@@ -249,9 +229,7 @@ def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
     x=lambda xp, g, target, weight, ignore_index, reduction, spatial:
     xp.nll_loss(g, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
     **NOT_DIFFERENTIABLE)
-def nll_loss_backward(xp, x, target, weight, *, shape, ignore_index, reduction, spatial):
-    return xp.nll_loss_backward(x, target, weight, shape=shape, ignore_index=ignore_index, reduction=reduction,
-                                spatial=spatial)
+def nll_loss_backward(xp, x, target, weight, *, shape, ignore_index, reduction, spatial): ...
 
 
 # Margin losses of class scores. As in torch, they have no second derivative.
@@ -266,31 +244,27 @@ def _underivable(name):
     x=lambda xp, g, x, target, weight, p, margin, reduction:
     xp.multi_margin_loss_backward(g, x, target, weight, p=p, margin=margin, reduction=reduction),
     **NOT_DIFFERENTIABLE)
-def multi_margin_loss(xp, x, target, weight, *, p, margin, reduction):
-    return xp.multi_margin_loss(x, target, weight, p=p, margin=margin, reduction=reduction)
+def multi_margin_loss(xp, x, target, weight, *, p, margin, reduction): ...
 
 
 @op(batch="looped", node="NotImplemented",
     grad=_underivable("multi_margin_loss_backward"),
     x=_underivable("multi_margin_loss_backward"),
     **NOT_DIFFERENTIABLE)
-def multi_margin_loss_backward(xp, grad, x, target, weight, *, p, margin, reduction):
-    return xp.multi_margin_loss_backward(grad, x, target, weight, p=p, margin=margin, reduction=reduction)
+def multi_margin_loss_backward(xp, grad, x, target, weight, *, p, margin, reduction): ...
 
 
 @op(batch="looped",
     x=lambda xp, g, x, target, reduction: xp.multilabel_margin_loss_backward(g, x, target, reduction=reduction),
     target=NOT_DIFFERENTIABLE["target"])
-def multilabel_margin_loss(xp, x, target, *, reduction):
-    return xp.multilabel_margin_loss(x, target, reduction=reduction)
+def multilabel_margin_loss(xp, x, target, *, reduction): ...
 
 
 @op(batch="looped", node="NotImplemented",
     grad=_underivable("multilabel_margin_loss_backward"),
     x=_underivable("multilabel_margin_loss_backward"),
     target=NOT_DIFFERENTIABLE["target"])
-def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction):
-    return xp.multilabel_margin_loss_backward(grad, x, target, reduction=reduction)
+def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction): ...
 
 
 # Embedding: a lookup of table rows, and its adjoint, which accumulates gradients in them.
@@ -303,8 +277,7 @@ INDEX = NoGrad("indices have no derivative")
     table=lambda xp, g, index, table_shape, padding_idx, by_frequency:
     xp.embedding_backward(g, index, rows=table_shape[0], padding_idx=padding_idx, by_frequency=by_frequency),
     index=INDEX)
-def embedding(xp, table, index, *, padding_idx, by_frequency):
-    return xp.embedding(table, index, padding_idx=padding_idx, by_frequency=by_frequency)
+def embedding(xp, table, index, *, padding_idx, by_frequency): ...
 
 
 @op(batch="own", kernel="indexing", linear="x",
@@ -313,8 +286,7 @@ def embedding(xp, table, index, *, padding_idx, by_frequency):
     xp.where(xp.unsqueeze(index != padding_idx, axis=len(index.shape)),
              xp.embedding(g, index, padding_idx=padding_idx, by_frequency=False), 0.0),
     index=INDEX)
-def embedding_backward(xp, x, index, *, rows, padding_idx, by_frequency):
-    return xp.embedding_backward(x, index, rows=rows, padding_idx=padding_idx, by_frequency=by_frequency)
+def embedding_backward(xp, x, index, *, rows, padding_idx, by_frequency): ...
 
 
 # A product of three tensors in einsum notation ("ni,oij,nj->no"); its derivatives are products of the same kind.
@@ -332,8 +304,7 @@ def _trilinear_rule(position):
 
 
 @op(batch="own", half="float32", linear="x y z", x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
-def trilinear(xp, x, y, z, *, spec):
-    return xp.trilinear(x, y, z, spec=spec)
+def trilinear(xp, x, y, z, *, spec): ...
 
 
 # Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that are normalised together.
@@ -366,14 +337,6 @@ def layer_norm_weight(xp, g, x, *, axis, eps):
     return xp.fused(summed_product, g, xp.fused(standardized, x, axis=axis, eps=eps)[0], axis=leading(x, axis))
 
 
-def layer_norm_rule(xp, g, x, weight, axis, eps):
-    return xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps)
-
-
-def layer_norm_weight_rule(xp, g, x, axis, eps):
-    return xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps)
-
-
 def back_through_standardized(over):
     """standardized(x) = (x - mean(x)) / deviation(x), deviation(x) = sqrt(var(x) + eps)."""
     return (f"(g * weight - mean(g * weight, {over}) - standardized(x) * mean(g * weight * standardized(x), {over})) / "
@@ -385,8 +348,8 @@ def back_through_standardized(over):
            "weight": "sum(g * standardized(x), all axes but axis)",
            "bias": "sum(g, all axes but axis)"},
     node="NativeLayerNormBackward0",
-    x=layer_norm_rule,
-    weight=layer_norm_weight_rule,
+    x=lambda xp, g, x, weight, axis, eps: xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps),
+    weight=lambda xp, g, x, axis, eps: xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps),
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
     at_once=lambda xp, g, x, weight, axis, eps: xp.layer_norm_backward(g, x, weight, axis=axis, eps=eps))
 def layer_norm(xp, x, weight, bias, *, axis, eps):

@@ -39,7 +39,6 @@ def distance_rule(xp, g, a, b, out, ord):
            b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
 def cdist(xp, a, b, *, ord, by_products=False):
     """Distances of arrays with the same batch axes. `by_products`: Euclidean, by a matrix product, |a|² - 2ab + |b|²."""
-    return xp.cdist(a, b, ord=ord, by_products=by_products)
 
 
 # The derivative of the 1-norm and its adjoint. Both are linear in `x`; the derivative of the sign is zero.
@@ -50,7 +49,6 @@ def cdist(xp, a, b, *, ord, by_products=False):
            b=lambda xp, b: xp.zeros_like(b))
 def signs_towards(xp, x, a, b):
     """The sum over j of x[i, j] * sgn(a[i, k] - b[j, k])."""
-    return xp.signs_towards(x, a, b)
 
 
 @last_axes(linear="x",
@@ -59,7 +57,6 @@ def signs_towards(xp, x, a, b):
            b=lambda xp, b: xp.zeros_like(b))
 def signs_apart(xp, x, a, b):
     """The sum over k of x[i, k] * sgn(a[i, k] - b[j, k])."""
-    return xp.signs_apart(x, a, b)
 
 
 def _flipped(xp, x):
@@ -79,13 +76,11 @@ def pdist(xp, x, *, ord):
 @op(batch="own", linear="x", x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
 def upper_triangle(xp, x):
     """The elements above the diagonal of a square matrix, as a vector."""
-    return xp.upper_triangle(x)
 
 
 @op(batch="own", linear="x", x=lambda xp, g: xp.upper_triangle(g))
 def one_triangle(xp, x, *, n):
     """The adjoint of `upper_triangle`: `x` above the diagonal of a matrix of zeros."""
-    return xp.one_triangle(x, n=n)
 
 
 @op(batch="defined", linear="x", x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
@@ -106,5 +101,4 @@ def _blocks(xp, g, shapes):
 
 
 @op(batch="own", linear="xs", xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
-def block_diag(xp, *xs):
-    return xp.block_diag(*xs)
+def block_diag(xp, *xs): ...

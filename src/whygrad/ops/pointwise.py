@@ -77,13 +77,11 @@ def sigmoid_backward(xp, grad, y):
 
 
 @elementwise(curve="stepwise", node="RoundBackward1", x=lambda xp, g: xp.zeros_like(g))
-def round_decimals(xp, x, *, decimals):
-    return xp.round_decimals(x, decimals=decimals)
+def round_decimals(xp, x, *, decimals): ...
 
 
 @elementwise(curve="masking", public="sparse", x=lambda xp, g, x: g * xp.isfinite(x))
-def nan_to_num(xp, x, *, nan, posinf, neginf):
-    return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+def nan_to_num(xp, x, *, nan, posinf, neginf): ...
 
 
 def logit_rule(xp, g, x, eps):
@@ -105,15 +103,13 @@ def sinc_rule(xp, g, x):
 
 
 @elementwise(public="special float", x=sinc_rule)
-def sinc(xp, x):
-    return xp.sinc(x)
+def sinc(xp, x): ...
 
 
 # Complex numbers. Gradients travel conjugated, so rules of functions that are not holomorphic conjugate where torch's do not.
 
 @along_axes(memory="follow", x=lambda xp, g: xp.conj(g))
-def conj(xp, x):
-    return xp.conj(x)
+def conj(xp, x): ...
 
 
 @elementwise(node="AbsBackward0",

@@ -47,21 +47,18 @@ def _second_node(kinds, statics):
 @last_axes(kernel="pooling", words={"x": "g where the largest element of a window was, 0 elsewhere"},
            memory="channels", node=_node, outputs=("values", PLACES),
            x=lambda xp, g, x, out1, kind: xp.pool_scatter(g, out1, shape=tuple(x.shape), kind=kind))
-def max_pool(xp, x, *, axes, kind):
-    return xp.max_pool(x, axes=axes, kind=kind)
+def max_pool(xp, x, *, axes, kind): ...
 
 
 @last_axes(kernel="pooling", memory="channels", x=NoGrad("used only where nobody asks for a gradient"))
 def max_pool_values(xp, x, *, axes):
     """The maxima without their indices, which is faster."""
-    return xp.max_pool_values(x, axes=axes)
 
 
 @last_axes(memory="own", node=_node, outputs=("values", PLACES),
            x=lambda xp, g, x, out1, kind: xp.pool_scatter(g, out1, shape=tuple(x.shape), kind=kind),
            samples=NoGrad("where the windows lie is drawn at random"))
-def fractional_max_pool(xp, x, samples, *, kernel, size, kind):
-    return xp.fractional_max_pool(x, samples, kernel=kernel, size=size, kind=kind)
+def fractional_max_pool(xp, x, samples, *, kernel, size, kind): ...
 
 
 @last_axes(kernel="pooling", linear="x",
@@ -70,15 +67,13 @@ def fractional_max_pool(xp, x, samples, *, kernel, size, kind):
            places=PLACES)
 def pool_scatter(xp, x, places, *, shape, kind):
     """Zeros of `shape`, to which each element of `x` is added at its index."""
-    return xp.pool_scatter(x, places, shape=shape, kind=kind)
 
 
 @last_axes(linear="x",
            memory="own", node=_second_node,
            x=lambda xp, g, x_shape, places, kind: xp.pool_scatter(g, places, shape=x_shape, kind=kind),
            places=PLACES)
-def pool_gather(xp, x, places, *, kind):
-    return xp.pool_gather(x, places, kind=kind)
+def pool_gather(xp, x, places, *, kind): ...
 
 
 @last_axes(linear="x",
@@ -87,7 +82,6 @@ def pool_gather(xp, x, places, *, kind):
            places=PLACES)
 def max_unpool(xp, x, places, *, shape, kind):
     """As `pool_scatter`, but of repeated indices the last one overwrites the others."""
-    return xp.max_unpool(x, places, shape=shape, kind=kind)
 
 
 @last_axes(kernel="pooling", linear="x",
@@ -96,12 +90,10 @@ def max_unpool(xp, x, places, *, shape, kind):
            xp.avg_pool_backward(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool(xp, x, *, axes, count_pad, divisor, kind):
     """`count_pad`: padding counts as zeros. `divisor` replaces the number of elements in a window, if it is not None."""
-    return xp.avg_pool(x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
 
 
 @last_axes(kernel="pooling", linear="x",
            memory="own", node=_second_node,
            x=lambda xp, g, axes, count_pad, divisor, kind:
            xp.avg_pool(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
-def avg_pool_backward(xp, x, *, axes, count_pad, divisor, kind):
-    return xp.avg_pool_backward(x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
+def avg_pool_backward(xp, x, *, axes, count_pad, divisor, kind): ...

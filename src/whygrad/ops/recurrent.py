@@ -222,8 +222,7 @@ def stack_states(xp, *xs, width):
 # Sequences of different lengths: packed without gaps, or padded to (steps, batch, ...).
 
 @op(batch="looped", x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
-def pack_padded_sequence(xp, x, *, sizes):
-    return xp.pack_padded_sequence(x, sizes=sizes)
+def pack_padded_sequence(xp, x, *, sizes): ...
 
 
 @op(batch="looped", x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
@@ -232,8 +231,7 @@ def pack_padded_sequence_backward(xp, x, *, shape, sizes):
 
 
 @op(batch="looped", node="CopySlices", x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
-def pad_packed_sequence(xp, x, *, shape, sizes, value):
-    return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=value)
+def pad_packed_sequence(xp, x, *, shape, sizes, value): ...
 
 
 def unpadded(xp, g, shapes, length, batch_axis, left):

@@ -29,8 +29,7 @@ def logcumsumexp_rule(xp, g, x, out, axis):
 
 
 @along_axes(x=logcumsumexp_rule)
-def logcumsumexp(xp, x, *, axis):
-    return xp.logcumsumexp(x, axis=axis)
+def logcumsumexp(xp, x, *, axis): ...
 
 
 EPS = 1e-7

@@ -27,7 +27,6 @@ def inv_rule(xp, g, out0):
 @last_axes(memory="columns", outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
 def inv_ex(xp, a):
     """(inverse, info): `info` is the position of each matrix's first zero pivot, counted from 1, or 0."""
-    return xp.inv_ex(a)
 
 
 def solve_a_rule(xp, g, a, out0, a_shape, left, vector):
@@ -44,19 +43,16 @@ def solve_a_rule(xp, g, a, out0, a_shape, left, vector):
         xp, xp.solve_ex(transposed(xp, a), g, left=left, vector=vector)[0], b_shape))
 def solve_ex(xp, a, b, *, left, vector):
     """(x with a x = b, or x a = b if not left; info, as of `inv_ex`). The leading axes broadcast."""
-    return xp.solve_ex(a, b, left=left, vector=vector)
 
 
 # The gradient of the determinant is the matrix of cofactors, which exists also for singular matrices.
 
 @last_axes(node="LinalgDetBackward0", a=lambda xp, g, a: as_number(xp, g) * xp.cofactors(a))
-def det(xp, a):
-    return xp.det(a)
+def det(xp, a): ...
 
 
 @last_axes(a=lambda xp, g, a: xp.cofactors_change(a, g))
-def cofactors(xp, a):
-    return xp.cofactors(a)
+def cofactors(xp, a): ...
 
 
 def third_derivative_of_det(xp, g, a, b):
@@ -79,7 +75,6 @@ def trace(xp, x):
            b=lambda xp, g, a: xp.cofactors_change(a, g))
 def cofactors_change(xp, a, b):
     """The derivative of the cofactors of `a` in the direction `b`: the second derivative of det, a symmetric form."""
-    return xp.cofactors_change(a, b)
 
 
 def slogdet_rule(xp, g, a, out0):
@@ -93,8 +88,7 @@ def slogdet_rule(xp, g, a, out0):
 
 
 @last_axes(outputs=("sign", "logabsdet"), partial=True, node="LinalgSlogdetBackward0", a=slogdet_rule)
-def slogdet(xp, a):
-    return xp.slogdet(a)
+def slogdet(xp, a): ...
 
 
 def pinv_rule(xp, g, a, out):
@@ -116,7 +110,6 @@ def pinv_rule(xp, g, a, out):
 @last_axes(node="LinalgPinvBackward0", a=pinv_rule)
 def pinv(xp, a, *, atol, rtol, hermitian):
     """The pseudoinverse; singular values below the tolerances (arrays, or None for torch's default) count as zero."""
-    return xp.pinv(a, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 def residual_parts(xp, residuals_g, a, b, solution):
@@ -156,8 +149,7 @@ def lstsq_b_rule(xp, g, a, b, out0):
 @op(batch="own", memory="columns", partial=True,
     outputs=("solution", "residuals", WHOLE_NUMBERS, NoGrad("torch has no derivative for these singular values")),
     node="LinalgLstsqBackward0", a=lstsq_a_rule, b=lstsq_b_rule)
-def lstsq(xp, a, b, *, rcond, driver):
-    return xp.lstsq(a, b, rcond=rcond, driver=driver)
+def lstsq(xp, a, b, *, rcond, driver): ...
 
 
 def matrix_exp_rule(xp, g, a):
@@ -169,5 +161,4 @@ def matrix_exp_rule(xp, g, a):
 
 
 @last_axes(node="LinalgMatrixExpBackward0", a=matrix_exp_rule)
-def matrix_exp(xp, a):
-    return xp.matrix_exp(a)
+def matrix_exp(xp, a): ...

@@ -23,7 +23,6 @@ LOOKED_AT = NoGrad("it is only looked at")
 @last_axes(x=LOOKED_AT, y=LOOKED_AT)
 def no_phase(xp, x, y, *, message):
     """Raise if the loss depends on the vectors' phases, that is, if the imaginary parts of `x` and `-y` (or None) differ."""
-    return xp.no_phase(x, y, message=message)
 
 
 SVD_PHASE = ("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
@@ -79,8 +78,7 @@ def svd_rule(xp, g, out0, out1, out2, full):
 
 
 @last_axes(memory="columns 0 2", outputs=("U", "S", "Vh"), partial=True, node="LinalgSvdBackward0", a=svd_rule)
-def svd(xp, a, *, full):
-    return xp.svd(a, full=full)
+def svd(xp, a, *, full): ...
 
 
 def svdvals_rule(xp, g, a):
@@ -89,8 +87,7 @@ def svdvals_rule(xp, g, a):
 
 
 @last_axes(node="LinalgSvdBackward0", a=svdvals_rule)
-def svdvals(xp, a):
-    return xp.svdvals(a)
+def svdvals(xp, a): ...
 
 
 def eigh_rule(xp, g, out0, out1):
@@ -110,8 +107,7 @@ def eigh_rule(xp, g, out0, out1):
 
 
 @last_axes(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEighBackward0", a=eigh_rule)
-def eigh(xp, a, *, lower):
-    return xp.eigh(a, lower=lower)
+def eigh(xp, a, *, lower): ...
 
 
 def eigvalsh_rule(xp, g, a, lower):
@@ -120,8 +116,7 @@ def eigvalsh_rule(xp, g, a, lower):
 
 
 @last_axes(node="LinalgEighBackward0", a=eigvalsh_rule)
-def eigvalsh(xp, a, *, lower):
-    return xp.eigvalsh(a, lower=lower)
+def eigvalsh(xp, a, *, lower): ...
 
 
 def back_from_eigenvectors(xp, vectors, core):
@@ -149,7 +144,6 @@ def eig_rule(xp, g, out0, out1):
 @last_axes(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
 def eig(xp, a, *, real):
     """Eigenvalues and eigenvectors of a complex `a`; `real`: it was converted from a real matrix."""
-    return xp.eig(a, real=real)
 
 
 def eigvals_rule(xp, g, a, real):
@@ -158,5 +152,4 @@ def eigvals_rule(xp, g, a, real):
 
 
 @last_axes(node="LinalgEigBackward0", a=eigvals_rule)
-def eigvals(xp, a, *, real):
-    return xp.eigvals(a, real=real)
+def eigvals(xp, a, *, real): ...

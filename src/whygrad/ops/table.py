@@ -101,6 +101,26 @@ _known: set[tuple[str, str, str]] = set()
 _VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
 
 
+def _empty() -> None: ...
+
+
+def _documented() -> None:
+    """An empty body with a docstring, whose code differs by the number of a constant."""
+
+
+EMPTY_BODIES = (_empty.__code__.co_code, _documented.__code__.co_code)
+
+
+def _named(name: str, defaults: dict[str, Any]) -> Callable[..., Any]:
+    """The forward of a primitive, which is declared without a body: the vocabulary's function of that name."""
+
+    def forward(xp: Any, *arrays: Any, **statics: Any) -> Any:
+        return getattr(xp, name)(*arrays, **{**defaults, **statics})
+
+    forward.__name__ = name
+    return forward
+
+
 class Row:
     """One op: its forward, the rules of its arguments, and the name of its graph node."""
 
@@ -114,7 +134,6 @@ class Row:
                  at_once: Callable[..., Any] | None = None, traits: dict[str, Any]) -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
-        self.forward = forward
         self.variadic = bool(code.co_flags & 0x04)
         positional = code.co_varnames[1:code.co_argcount]
         self.statics = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
@@ -122,6 +141,7 @@ class Row:
             positional += (code.co_varnames[code.co_argcount + code.co_kwonlyargcount],)
         self.inputs = positional
         self.static_defaults = forward.__kwdefaults__ or {}
+        self.forward = _named(self.name, self.static_defaults) if code.co_code in EMPTY_BODIES else forward
         self.broadcasts = broadcasts
         self.view = view
         self.node = node or f"{camel(self.name)}Backward0"

@@ -44,7 +44,6 @@ class ReduceLROnPlateau(LRScheduler):
         why.tell("scheduler_made", self)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Evaluate the metric of this epoch."""
         why.tell("scheduler_stepped", self)
         current = float(metrics)
         if epoch is not None:
@@ -167,7 +166,6 @@ class SequentialLR(_Combined):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch."""
         why.tell("scheduler_stepped", self)
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -188,7 +186,6 @@ class ChainedScheduler(_Combined):
         self._last_lr = self._present()
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch."""
         why.tell("scheduler_stepped", self)
         for scheduler in self._schedulers:
             scheduler.step()

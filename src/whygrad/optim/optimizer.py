@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -13,6 +12,7 @@ from typing import Any
 
 from whygrad.autograd.hooks import RemovableHandle, register
 from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, grad_note, wrap
 from whygrad.functional.conj_neg import Turned
 from whygrad.functional.promotion import cast_values
@@ -242,9 +242,8 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
-                          "an error; see github.com/pytorch/pytorch/issues/40967 for more information",
-                          stacklevel=errors.user_stacklevel())
+            warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                 "an error; see github.com/pytorch/pytorch/issues/40967 for more information")
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 kind = "with names" if "param_names" in param_group else "without names"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import to_scalar
@@ -32,10 +31,6 @@ _STEP_NOT_CALLED = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
     "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
     f"PyTorch skipping the first value of the learning rate schedule. {_HOW_TO}")
-
-
-def warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=errors.user_stacklevel())
 
 
 def _copy(value: Any) -> Any:

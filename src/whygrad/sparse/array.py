@@ -46,33 +46,13 @@ class SparseArray(RefusingArray):
     def to_dense(self) -> np.ndarray:
         return to_dense(self)
 
-    @property
-    def dtype(self) -> Any:
-        return self.values.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.values.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.values.nbytes
-
-    @property
-    def sparse_dim(self) -> int:
-        return len(self.indices[0]) if self.layout == "coo" else 2
-
-    @property
-    def nnz(self) -> int:
-        return len(self.values)
+    dtype = property(lambda self: self.values.dtype)
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+    itemsize = property(lambda self: self.values.itemsize)
+    nbytes = property(lambda self: self.values.nbytes)
+    sparse_dim = property(lambda self: len(self.indices[0]) if self.layout == "coo" else 2)
+    nnz = property(lambda self: len(self.values))
 
     def with_values(self, values: np.ndarray) -> SparseArray:
         """The same coordinates with other values."""
@@ -84,9 +64,7 @@ class SparseArray(RefusingArray):
     def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
         return self.with_values(self.values.astype(dtype, copy=copy))
 
-    @property
-    def real(self) -> SparseArray:
-        return self.with_values(self.values.real)
+    real = property(lambda self: self.with_values(self.values.real))
 
     @cached_property
     def places(self) -> np.ndarray:

@@ -16,11 +16,6 @@ from whygrad.sparse.op import tensor_of
 from whygrad.sparse.reductions import zeros_like
 
 
-def _check_writing(name: str, *tensors: Any) -> None:
-    if grad_state.grad and any(t.requires_grad for t in tensors if isinstance(t, Tensor)):
-        raise NotImplementedError(f"{name}(): in-place operations on sparse tensors are not recorded; use torch.no_grad()")
-
-
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """In-place addition; to a dense tensor, a sparse one is added at its coordinates."""
     if is_sparse(self):
@@ -43,7 +38,8 @@ def sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def _rewritten(name: str, x: Any, result: Any, *others: Any) -> Any:
-    _check_writing(name, x, *others)
+    if grad_state.grad and any(t.requires_grad for t in (x, *others) if isinstance(t, Tensor)):
+        raise NotImplementedError(f"{name}(): in-place operations on sparse tensors are not recorded; use torch.no_grad()")
     x._array = result._array
     bump(x)
     return x

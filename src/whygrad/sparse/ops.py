@@ -23,7 +23,6 @@ def dense(g: Any) -> Any:
 
 
 def turned(g: Any) -> Any:
-    """The transposed matrix."""
     return permute(g, axes=(1, 0)) if isinstance(g, SparseTensor) else g.t()
 
 
@@ -84,11 +83,8 @@ def to_sparse(x: Any, *, sparse_dim: int, layout: str) -> Any:
     return found if layout == "coo" else numbers.compressed(found, layout)
 
 
-def _back_to(g: Any, origin: str) -> Any:
-    return to_layout(g, layout=origin, origin=g._array.layout) if isinstance(g, SparseTensor) else g
-
-
-@sparse_op("ToSparseBackward1", x=lambda g, origin: _back_to(g, origin))
+@sparse_op("ToSparseBackward1", x=lambda g, origin: (
+    to_layout(g, layout=origin, origin=g._array.layout) if isinstance(g, SparseTensor) else g))
 def to_layout(x: Any, *, layout: str, origin: str) -> Any:
     """The same matrix in another sparse layout."""
     return numbers.coalesce(x) if layout == "coo" else numbers.compressed(x, layout)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any, NoReturn
 
-from whygrad.base import dtypes, layouts
+from whygrad.base import dtypes, layouts, printing
 from whygrad.base.door import SPECS
-from whygrad.core.tensor import Tensor, cut, wrap
+from whygrad.core.node import row_node
+from whygrad.core.tensor import Tensor, cut, grad_fn, wrap
 from whygrad.functional.overriding import as_instance
 from whygrad.sparse.array import SparseArray
-from whygrad.sparse.printing import shown
 
 LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
 # The layouts' names in torch's messages.
@@ -25,9 +25,7 @@ class SparseTensor(Tensor):
     _array: Any
     _prints_as_tensor = True
 
-    @property
-    def layout(self) -> Any:
-        return LAYOUTS[self._array.layout]
+    layout = property(lambda self: LAYOUTS[self._array.layout])
 
     @property
     def is_sparse(self) -> bool:
@@ -186,3 +184,30 @@ def rebuild(layout: str, indices: Any, values: Any, shape: Any, coalesced: bool,
     result = as_sparse(wrap(SparseArray(layout, indices, values, shape, coalesced)))  # type: ignore[arg-type]
     result.__dict__.update(attributes)
     return result.requires_grad_(requires_grad)
+
+
+PARTS = {"coo": ("indices",), "csr": ("crow_indices", "col_indices"), "csc": ("ccol_indices", "row_indices")}
+
+
+def shown(t: Any) -> str:
+    x, indent = t._array, len("tensor(")
+    parts = [_part(name, array, indent) for name, array in zip((*PARTS[x.layout], "values"), (*x.indices, x.values), strict=True)]
+    notes = [f"size={x.shape}", f"nnz={x.nnz}"]
+    if t.dtype not in (dtypes.get_default_dtype(), dtypes.get_default_complex_dtype(), dtypes.int64, dtypes.bool_):
+        notes.append(f"dtype={t.dtype}")
+    notes.append(f"layout={t.layout}")
+    node, _ = row_node(grad_fn(t))
+    if node is not None:
+        notes.append(f"grad_fn=<{type(node).__name__}>")
+    elif t.requires_grad:
+        notes.append("requires_grad=True")
+    text = f",\n{' ' * indent}".join(parts)
+    prefix = "Parameter containing:\n" if getattr(t, "_is_param", False) else ""
+    return f"{prefix}tensor({printing.append_notes(text, notes, indent, new_line=x.layout == 'coo')})"
+
+
+def _part(name: str, array: Any, indent: int) -> str:
+    opening = f"{name}=tensor("
+    body = printing.body(array, indent + len(opening))
+    size = f", size={array.shape}" if array.size == 0 else ""
+    return f"{opening}{body}{size})"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import whygrad
-from whygrad.base import errors
 from whygrad.base.dtypes import dtype as Dtype
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 
 
@@ -62,9 +61,8 @@ def _range(dtype: Dtype, low: float | None, high: float | None) -> tuple[float, 
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and (dtype.is_floating_point or dtype.is_complex):
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
-                      "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning,
-                      stacklevel=errors.user_stacklevel())
+        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+             "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < first or low >= end:

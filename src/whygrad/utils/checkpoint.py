@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self
@@ -19,7 +18,7 @@ import whygrad
 from whygrad.autograd import Function, calls
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_hooks
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.random import fork_rng, get_rng_state, set_rng_state
@@ -72,7 +71,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
                debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`, saving only the arguments for backward."""
     if use_reentrant is None:
-        warnings.warn(texts.CHOOSE, stacklevel=errors.user_stacklevel())
+        warn(texts.CHOOSE)
         use_reentrant = True
     preserve_rng_state = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -109,7 +108,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
                           **kwargs: Any) -> Any:
     """The functions (or the children of a Sequential) one after the other; all segments but the last are checkpointed."""
     if use_reentrant is None:
-        warnings.warn(texts.CHOOSE_SEQUENTIAL, stacklevel=errors.user_stacklevel())
+        warn(texts.CHOOSE_SEQUENTIAL)
         use_reentrant = True
     preserve_rng_state = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -295,8 +294,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None",
-                      stacklevel=errors.user_stacklevel())
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
+from whygrad.why import engine
 from whygrad.why.engine import last_backward
 from whygrad.why.locations import SourceLocation, locate, location_of_line, shortened
 
@@ -115,12 +116,21 @@ class Answer:
     explanation: Explanation
     # Position in the order of the program's events; answers are reported in this order.
     moment: int = 0
+    # The processes of a distributed program that it is about; [] if there is one only.
+    ranks: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         last = last_backward()
         self.explanation.read = self.location
         if self.explanation.backward is None:  # a provisional answer has it from the time of the read
             self.explanation.backward = None if last is None else locate(last.site)
+
+    @property
+    def of_ranks(self) -> str:
+        """ "[rank 1] ", "[ranks 0, 1] " or ""."""
+        if not self.ranks:
+            return ""
+        return f"[rank{'s' if len(self.ranks) > 1 else ''} {', '.join(map(str, self.ranks))}] "
 
     def to_dict(self) -> dict[str, Any]:
         """The entry that `--json` writes."""
@@ -129,11 +139,11 @@ class Answer:
                 "line": self.location.line, "category": fields["category"],
                 "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in fields["causes"]],
                 "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"],
-                "parameters": self.explanation.parameters, "odd": self.explanation.odd}
+                "parameters": self.explanation.parameters, "odd": self.explanation.odd, "engine": engine.current.name}
 
     def __str__(self) -> str:
         explanation = self.explanation
-        lines = [f"{self.location}: {self.location.shown()}", f"  {explanation.headline} [{explanation.category}]",
+        lines = [f"{self.of_ranks}{self.location}: {self.location.shown()}", f"  {explanation.headline} [{explanation.category}]",
                  f"  {explanation.text}"]
         lines += [f"    cause: {cause}: {cause.shown()}" for cause in explanation.causes]
         if explanation.fix:
@@ -142,3 +152,29 @@ class Answer:
         for what, new in edit.changes() if edit is not None else ():
             lines += [f"    {what}{':' if new else ''}", *(f"      {shortened(line)}" for line in new.splitlines())]
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        where = html.escape(f"{self.location}: {self.location.shown()}")
+        return f"<div><code>{where}</code>{self.explanation._repr_html_()}</div>"
+
+
+class Answers(list[Answer]):
+    """The answers of a run; shown in full, what is only odd last."""
+
+    def _ordered(self) -> list[Answer]:
+        return sorted(self, key=lambda answer: answer.explanation.odd)
+
+    def __str__(self) -> str:
+        texts = [f"{'(odd, but perhaps meant) ' if answer.explanation.odd else ''}{answer}" for answer in self._ordered()]
+        return "\n\n".join(texts) or "nothing to explain"
+
+    __repr__ = __str__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return "".join(answer._repr_html_() for answer in self._ordered()) or "<div>nothing to explain</div>"

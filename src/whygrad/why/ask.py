@@ -10,7 +10,7 @@ import sys
 from math import prod
 from typing import Any
 
-from whygrad.cli import parsed, refuse_without_file, split
+from whygrad.cli import add_engine, engine_for, parsed, refuse_without_file, split
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.asking.mentions import known_parameters, mentioned
 from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, subject_of
@@ -24,7 +24,7 @@ from whygrad.why.locations import SourceLocation
 from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
 from whygrad.why.trial import run
 
-USAGE = 'whygrad ask [--timeout SECONDS] "question" (script.py | -m module) [arguments of the program ...]'
+USAGE = 'whygrad ask [--engine ENGINE] [--timeout SECONDS] "question" (script.py | -m module) [arguments of the program ...]'
 
 # Patterns in a question -> the outcome of a read that they refer to.
 OUTCOMES = {
@@ -43,18 +43,20 @@ OF_ONE_LOSS = {"loss-unused", "loss-detached", "term-without-influence"}
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="whygrad ask", usage=USAGE,
-        description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
+        description="Run a PyTorch program (its output is hidden) and answer a question about its gradients.",
         epilog="Options stand before the question; what stands behind the script or module is given to it. "
         "Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
                         help="how long the program may take (default 600)")
+    add_engine(parser)
     own, asked = split(parser, arguments)  # the question stands where the script does elsewhere
     if asked is None or asked.how != "script" or not asked.arguments:
         parser.parse_args(own)
         parser.error("give a question (in quotes) and a script, or -m module")
     options, program = parsed(parser, [*own, *asked.arguments])
     refuse_without_file(parser, program)
-    outcome = run(program, timeout=options.timeout, question=asked.target)
+    outcome = run(program, timeout=options.timeout, question=asked.target,
+                  engine=engine_for(program, options.engine))
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 
-from whygrad import alias, cli
+from whygrad import cli
 from whygrad.why.audit import baseline
 from whygrad.why.audit_session import AuditSession
 from whygrad.why.session import Outputs, refuse_unwritable
@@ -20,7 +20,7 @@ DEFAULT_STEPS = 100
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="whygrad audit", usage=USAGE,
-        description="Run a PyTorch program on whygrad for some steps of its optimizers, watch every one of them, and print on "
+        description="Run a PyTorch program for some steps of its optimizers, watch every one of them, and print on "
         "standard error a check-list of what keeps it from learning, with the findings in full. The program is ended after the "
         "last step: its `finally` blocks run.",
         epilog="Options stand before the script: what stands behind it is given to the program. Exit code: 0 if nothing is "
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--html", metavar="FILE", help="also write a report for a browser")
     cli.add_code_review_options(made)
     made.add_argument("--quiet", action="store_true", help="print nothing")
+    cli.add_engine(made)
     return made
 
 
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
             known = baseline.read(options.baseline)
         except (OSError, baseline.BadBaseline) as error:
             parsing.error(f"--baseline: {error}")
-    alias.install()
+    cli.use_engine(cli.engine_for(program, options.engine, quiet=options.quiet))
     session = AuditSession(
         outputs, program=program.title, steps=options.steps, strict=options.strict,
         ignore=[name for given in options.ignore for name in given.split(",")], known=known,

@@ -17,6 +17,7 @@ from whygrad.why.audit.baseline import Key
 from whygrad.why.audit.check_list import check_list, check_of
 from whygrad.why.audit.finding import count_of
 from whygrad.why.ending import Ending
+from whygrad.why.engine import description
 from whygrad.why.session import FOUND, Outputs, Session, write
 
 # Seconds between two lines of progress; they double.
@@ -66,7 +67,7 @@ class AuditSession(Session):
         checks = check_list(self.watch, answers, [*ignored, *known])
         steps, parameters = self.watch.audit.round, len(self.watch.audit.parameters())
         data: dict[str, Any] = {
-            "program": self.program, "ended": ended.words, "steps": steps, "parameters": parameters,
+            "program": self.program, "engine": description(), "ended": ended.words, "steps": steps, "parameters": parameters,
             "checks": [check.to_dict() for check in checks],
             "findings": [{"check": check_of(answer), **answer.to_dict()} for answer in told],
             "ignored": len(ignored), "in_baseline": len(known)}

@@ -63,7 +63,7 @@ DESCRIPTIONS = {
     "non-leaf-requires-grad": "requires_grad of an intermediate tensor is changed.",
     "non-scalar-backward": "backward() is called on more than one element without a gradient.",
     "not-in-optimizer": "No optimizer holds a parameter that is used.",
-    "not-seen": "A gradient is missing, and the step was not recorded in full.",
+    "not-seen": "The computation was not recorded, so its cause is not known.",
     "optimizer-recreated": "The optimizer is made anew again and again.",
     "optimizer-state-lost": "The state of the optimizer is lost.",
     "option-disables": "An option switches off what it should tune.",

@@ -70,8 +70,9 @@ class Observing(Protocol):
 class Engine(Protocol):
     # "whygrad" or "torch".
     name: str
-    # Whether listening to calls, and tracing backward passes, costs next to nothing: then it is done in more rounds.
-    listens_cheaply: bool
+    # True if the facts of every tensor are recorded, at next to no cost; False if only those of tensors made under a watch are,
+    # and that dearly: then only some rounds of a long run are recorded.
+    records_always: bool
     # Classes of the engine.
     tensor_class: type
     node_class: type
@@ -118,6 +119,7 @@ class Engine(Protocol):
 
     # Of the program.
 
+    def description(self) -> dict[str, str]: ...
     def optimizers(self) -> list[Any]: ...
     def made_at(self, optimizer: Any) -> Site | None: ...
     def last_backward(self) -> Any: ...
@@ -163,7 +165,7 @@ def choose(name: str) -> None:
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:
-    # isinstance() would look up `__class__`, and objects of a program may do anything then.
+    # By its type: `isinstance` also asks for `x.__class__`, which is code of the program in proxies.
     return issubclass(type(x), current.tensor_class)
 
 
@@ -332,6 +334,11 @@ def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
 def run_in_double(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
     """`run_again` in double precision; empty if the engine cannot do that."""
     return current.run_in_double(node, g, edges)
+
+
+def description() -> dict[str, str]:
+    """What the program runs on, for reports: name, version and device."""
+    return current.description()
 
 
 def optimizers() -> list[Any]:

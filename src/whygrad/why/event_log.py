@@ -58,6 +58,7 @@ from whygrad.why.run_facts import (
     ledger_of,
     merge_references,
 )
+from whygrad.why.signal_errors import is_of_handler
 from whygrad.why.zero_origin import zero_reasons
 
 # Backward passes whose traces are kept.
@@ -95,6 +96,8 @@ class EventLog:
     def __init__(self) -> None:
         # Exceptions of the watch itself, reported at the end of the run.
         self.failures: list[str] = []
+        # What the program's user should know of how it was recorded.
+        self.remarks: list[str] = []
         self._traces: dict[int, BackwardTrace] = {}
         # Leaves that a backward has reached; roots of backward passes with their sites, to recognize sums of past losses.
         self.reached = WeakTensorSet()
@@ -118,6 +121,9 @@ class EventLog:
         self.loading_state: dict[str, Any] | None = None
 
     def failed_in(self, what: str, error: Exception) -> None:
+        """Keep an error of the watch; one that a signal handler of the program has raised meanwhile goes on its way."""
+        if is_of_handler(error):
+            raise error
         if len(self.failures) < 20:
             self.failures.append(f"{what}: {type(error).__name__}: {error}")
 

@@ -71,7 +71,10 @@ def _nothing_wrong(q: Question) -> Explanation:
     if assigned is not None:
         return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what "
                            "it finds there.", causes=locate_all(assigned), symptom="ok")
-    how = f"It was computed by the backward {at(reached.site)}." if reached is not None else "retain_grad() kept it."
+    if reached is not None:
+        how = f"It was computed by the backward {at(reached.site)}."
+    else:
+        how = "retain_grad() kept it." if node_of(q.t) is not None else "The backward that computed it was not seen."
     causes = [] if reached is None else locate_all(reached.site)
     return Explanation("this tensor has a gradient", "ok", how, causes=causes, symptom="ok")
 

@@ -19,13 +19,13 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from whygrad.cli import Program, parsed, refuse_without_file
+from whygrad.cli import Program, add_engine, engine_for, parsed, refuse_without_file
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
 from whygrad.why.scratch import Scratch
 from whygrad.why.trial import Outcome, run
 
-USAGE = "whygrad fix [--write] [--timeout SECONDS] (script.py | -m module) [arguments of the program ...]"
+USAGE = "whygrad fix [--write] [--engine ENGINE] [--timeout SECONDS] (script.py | -m module) [arguments of the program ...]"
 # Edits tried for one problem, runs in all, and length of a chain of edits that uncover new problems.
 MAX_CHANGES, MAX_RUNS, MAX_CHAIN = 6, 60, 4
 
@@ -46,7 +46,7 @@ Problem = dict[str, Any]
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="whygrad fix", usage=USAGE,
-        description="Run a PyTorch program on whygrad, change its source where an answer suggests a mechanical change, run it "
+        description="Run a PyTorch program, change its source where an answer suggests a mechanical change, run it "
         "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
         "with its output hidden, each time in a new copy of the working folder: what it writes there is thrown away. Of a folder "
         "with more than 200 MB or 5000 files the rest is not copied but linked.",
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
                       "FILE.orig")
     made.add_argument("--timeout", type=_seconds, default=600.0, metavar="SECONDS",
                       help="how long one run may take (default 600)")
+    add_engine(made)
     return made
 
 
@@ -73,7 +74,7 @@ def main(arguments: list[str]) -> int:
     if program.target.endswith(".ipynb"):
         parsing.error(f"{program.target}: changes are made to scripts, not to notebooks; `whygrad run` shows them for each cell")
     progress = Progress()
-    search = FixSearch(program, options.timeout, progress)
+    search = FixSearch(program, engine_for(program, options.engine), options.timeout, progress)
     if search.scratch.too_large:
         print(_not_copied(search.scratch.too_large), file=sys.stderr)
     state = search.start()
@@ -121,8 +122,9 @@ class State:
 
 
 class FixSearch:
-    def __init__(self, program: Program, timeout: float, progress: Progress) -> None:
+    def __init__(self, program: Program, engine: str, timeout: float, progress: Progress) -> None:
         self.program = program
+        self.engine = engine
         self.timeout = timeout
         self.progress = progress
         self.scratch = Scratch(_folder_of(program))
@@ -139,7 +141,7 @@ class FixSearch:
 
     def _run(self, files: dict[str, bytes]) -> Outcome:
         self.runs += 1
-        outcome = run(self.program, files=files, timeout=self.timeout, scratch=self.scratch)
+        outcome = run(self.program, files=files, timeout=self.timeout, scratch=self.scratch, engine=self.engine)
         if self.runs == 1:
             # An edit may make the program hang: later runs get a limit relative to the first.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
+from whygrad.why import engine
 from whygrad.why.answers import Explanation
 from whygrad.why.engine import is_node, next_sequence_number
 from whygrad.why.locations import SourceLocation
@@ -16,7 +18,7 @@ MAX_PARAMETERS = 4
 
 @dataclass(slots=True, eq=False)
 class OptimizerUsage:
-    """Stored on the optimizer, so that one created in a function can be judged when it is deleted."""
+    """It lives as long as the optimizer, so that one created in a function can be judged when it is deleted."""
 
     # Number of steps that had a gradient to apply; location, explanation and moment of the first that had none.
     useful: int = 0
@@ -33,9 +35,15 @@ class OptimizerUsage:
         self.backwards = backwards
 
 
+_usages: weakref.WeakKeyDictionary[Any, OptimizerUsage] = weakref.WeakKeyDictionary()
+
+
 def usage_of(optimizer: Any) -> OptimizerUsage:
-    found: OptimizerUsage = vars(optimizer).setdefault("_usage", OptimizerUsage())
-    return found
+    """It is stored on whygrad's own optimizers; torch's stay as they are."""
+    if engine.current.name == "whygrad":
+        found: OptimizerUsage = vars(optimizer).setdefault("_usage", OptimizerUsage())
+        return found
+    return _usages.setdefault(optimizer, OptimizerUsage())
 
 
 def optimizer_parameters(optimizer: Any) -> list[Any]:

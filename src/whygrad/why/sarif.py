@@ -18,6 +18,7 @@ from whygrad.why.audit.check_list import check_of
 from whygrad.why.categories import DESCRIPTIONS
 from whygrad.why.cells import cell_name
 from whygrad.why.ending import Ending
+from whygrad.why.engine import description
 from whygrad.why.locations import SourceLocation, source_lines
 from whygrad.why.regions import file_on_disk, region_of, relative
 from whygrad.why.sections.verdict import is_odd
@@ -44,6 +45,7 @@ def log(answers: Sequence[Answer], root: str, ended: Ending, status: int, failur
         "invocations": [_invocation(ended, status, failures)],
         "originalUriBaseIds": {ROOT: {"uri": Path(root).as_uri().rstrip("/") + "/"}},
         "columnKind": "unicodeCodePoints",
+        "properties": {"engine": description()},
         "results": results}]}
 
 

@@ -164,6 +164,8 @@ class Session:
         self.write_files(answers, [answer.to_dict() for answer in answers], ended)
         if not self.outputs.quiet:
             terminal.print_failures(self.watch.failures)
+            for remark in self.watch.remarks:
+                terminal.print_line(f"whygrad: {remark}")
             if self.was_cut_short:
                 terminal.print_line(f"whygrad: {ended.words}")
         if answers and not self.outputs.quiet and not self.live:

@@ -44,6 +44,26 @@ def stream() -> Any:
     return sys.stderr if _stream is None else _stream
 
 
+class Prefixed:
+    """A stream in which every line begins with a prefix."""
+
+    def __init__(self, plain: Any, prefix: str) -> None:
+        self._plain = plain
+        self._prefix = prefix
+        self._is_at_start = True
+
+    def write(self, text: str) -> int:
+        lines = text.splitlines(keepends=True)
+        written = "".join([(self._prefix if self._is_at_start or i else "") + line for i, line in enumerate(lines)])
+        if lines:
+            self._is_at_start = lines[-1].endswith("\n")
+        self._plain.write(written)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+
 def print_answer(answer: Answer) -> None:
     """Print one answer at once (`--live`)."""
     with suppress(*STREAM_ERRORS):
@@ -161,7 +181,7 @@ def _print_in_full(console: Any, answer: Answer, title: str) -> None:
 
     explanation = answer.explanation
     console.print()
-    heading = Text.assemble((title, "bold cyan"), ("  " + _printable(_near(answer.location)), "dim"))
+    heading = Text.assemble((title, "bold cyan"), ("  " + _printable(answer.of_ranks + _near(answer.location)), "dim"))
     console.print(Rule(heading, align="left", style="dim"))
     console.print(Text.assemble((_printable(explanation.headline), "bold"), "  ", (f"[{explanation.category}]", "yellow")))
     _excerpt(console, answer.location, "     ", "cyan")

@@ -45,23 +45,24 @@ class Outcome:
 
 
 def run(program: Program, *, files: dict[str, bytes] | None = None, timeout: float | None = None, question: str | None = None,
-        scratch: Scratch | None = None) -> Outcome:
+        scratch: Scratch | None = None, engine: str = "whygrad") -> Outcome:
     """Run a script or a module with `files` (path -> text) instead of those on disk, in a scratch copy if one is given. Its
     output is discarded."""
     if scratch is None:
-        return _run(program, files or {}, timeout, question, None)
+        return _run(program, files or {}, timeout, {"question": question, "engine": engine}, None)
     with scratch.made() as copy:
         copied = Program(program.how, copy.argument(program.target), [copy.argument(text) for text in program.arguments])
-        return _run(copied, {copy.inside(path): text for path, text in (files or {}).items()}, timeout, question, copy)
+        return _run(copied, {copy.inside(path): text for path, text in (files or {}).items()}, timeout,
+                    {"question": question, "engine": engine}, copy)
 
 
-def _run(program: Program, files: dict[str, bytes], timeout: float | None, question: str | None, copy: Copy | None) -> Outcome:
+def _run(program: Program, files: dict[str, bytes], timeout: float | None, how: dict[str, Any], copy: Copy | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="whygrad-") as folder:
         kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files)}
         for path, text in kept.items():
             Path(text).write_bytes(files[path])
         request, report = Path(folder, "order.json"), Path(folder, "report.json")
-        request.write_text(json.dumps({"files": kept, "report": str(report), "question": question, "how": program.how}))
+        request.write_text(json.dumps({**how, "files": kept, "report": str(report), "how": program.how}))
         begun = time.monotonic()
         process = subprocess.Popen([sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
                                     "-m", "whygrad.why.trial", str(request), program.target, *program.arguments],
@@ -115,9 +116,9 @@ def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text())
     program = Program(request["how"], sys.argv[2], sys.argv[3:])
     replace_files({path: Path(copy).read_bytes() for path, copy in request["files"].items()})
-    from whygrad import alias, cli
+    from whygrad import cli
 
-    alias.install()
+    cli.use_engine(request["engine"])
     asking = QuestionWatch(request["question"], "") if request["question"] is not None else None
     watch = asking or Watch()
     result: dict[str, Any] = {}

@@ -98,7 +98,7 @@ class Watch(EventLog):
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
-        self.traces = not self.audit.is_suspended and (on or (self.live and engine.current.listens_cheaply) or (
+        self.traces = not self.audit.is_suspended and (on or (self.live and engine.current.records_always) or (
             self._reads > 0 and not self._trusts_reads()))
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
         engine.current.listen(self._hears_calls, self.traces)
@@ -110,7 +110,7 @@ class Watch(EventLog):
 
     def _trusts_reads(self) -> bool:
         """True if all lines that read gradients were evaluated often enough, and tracing is dear."""
-        return not engine.current.listens_cheaply and all(count > TRUSTED_AFTER for count in self._reading.values())
+        return not engine.current.records_always and all(count > TRUSTED_AFTER for count in self._reading.values())
 
     def listen(self, on: bool) -> None:
         self._hears_calls = on
@@ -147,6 +147,18 @@ class Watch(EventLog):
         self._undo = engine.current.instrument(self)
         self.audit.start()
 
+    def pause(self) -> None:
+        """Hear of nothing until `resume`: another watch has the engine for itself."""
+        for undo in reversed(self._undo):
+            undo()
+        self.audit.pause()
+        record.watching = None
+
+    def resume(self) -> None:
+        record.watching = self
+        self._undo = engine.current.instrument(self)
+        self.audit.resume()
+
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
         for undo in reversed(self._undo):
@@ -169,23 +181,23 @@ class Watch(EventLog):
         for optimizer in self.optimizers():
             self.leaving(optimizer)
         for where, explanation, moment in self._optimizer_problems.values():
-            if self._reported(explanation) is None:
+            if self.reported(explanation) is None:
                 self._add_answer(where, explanation, moment)
         for clip in self._clips.values():
             explanation = clip.explanation()
             if explanation is not None:
                 self._add_answer(clip.where, explanation, clip.moment)
         for where, explanation in end_of_run.unread_problems(self):
-            if self._reported(explanation) is None:
+            if self.reported(explanation) is None:
                 self._add_answer(where, explanation, self._moment())
         for finding in self.audit.findings():
-            known = self._reported(finding.explanation)
+            known = self.reported(finding.explanation)
             if known is None:
                 self._add_answer(finding.where, finding.explanation, self._moment())
             else:
                 _merge(known.explanation, finding.explanation)
 
-    def _reported(self, explanation: Explanation) -> Answer | None:
+    def reported(self, explanation: Explanation) -> Answer | None:
         """The answer that has the same cause already."""
         first = explanation.causes[0].where if explanation.causes else None
         return next((known for known in self.answers if known.explanation.category == explanation.category
@@ -228,7 +240,7 @@ class Watch(EventLog):
                     self.audit.arm()
                 return
             self._reading[site] += self.traces
-            if not self.traces and (not self._is_known(t) or not engine.current.listens_cheaply):
+            if not self.traces and (not self._is_known(t) or not engine.current.records_always):
                 self.trace(True)  # from now on
                 return
             self._read_grad(question, value)
@@ -379,6 +391,10 @@ class Watch(EventLog):
                 last = last_backward()
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
+
+    def add_answer(self, where: Any, explanation: Explanation) -> bool:
+        """Add what somebody else has found. False if the line has this answer already."""
+        return self._add_answer(where, explanation, self._moment())
 
     def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
         if where is None:

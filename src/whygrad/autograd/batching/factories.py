@@ -14,11 +14,11 @@ import numpy as np
 from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread, with_batches_of
 from whygrad.autograd.batching.families import more_elements
 from whygrad.backends import tensor as xp
+from whygrad.base.errors import warn
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.fresh import warn
 from whygrad.functional.run import FUNCTIONS
 
 Arguments = tuple[Any, ...]

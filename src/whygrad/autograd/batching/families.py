@@ -14,9 +14,9 @@ import numpy as np
 from whygrad.autograd.batched import BatchedTensor, BatchLevel, spread
 from whygrad.backends import raw
 from whygrad.backends import tensor as xp
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 from whygrad.ops.table import TABLE, NoGrad, Row
 
 BatchRule = Callable[[BatchLevel, Row, tuple[Any, ...], dict[str, Any]], Any]
@@ -69,13 +69,9 @@ def moved_statics(statics: dict[str, Any], level: BatchLevel, ndim: int) -> dict
 def shifted(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """The same row, one axis further on. All inputs have the batch."""
     ndim = next(x._array.ndim for x in inputs if isinstance(x, Tensor))
-    if not statics.get("shape", ndim) and _is_along(statics):
+    if not statics.get("shape", ndim) and any(isinstance(statics.get(name), int) for name in ("axis", "axis0")):
         return along_number(level, row, inputs, statics)
     return level.closed(apply(row, *wholes_of(level, inputs), **moved_statics(statics, level, ndim)))
-
-
-def _is_along(statics: dict[str, Any]) -> bool:
-    return any(isinstance(statics.get(name), int) for name in ("axis", "axis0"))
 
 
 def along_number(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:

@@ -86,11 +86,8 @@ def as_strided_scatter(level: BatchLevel, row: Row, inputs: tuple[Any, ...], sta
     return level.closed(apply(row, x, src, geometry=_per_element(statics["geometry"], level.size, step)))
 
 
-def _moved_sources(sources: Any, shape: tuple[int, ...]) -> Any:
-    return tuple([(axis + 1, places) for axis, places in sources])
-
-
 permute = shifted_with(axes=lambda axes, shape: (0, *moved(axes, 0)))
 squeeze = shifted_with(axis=_ones)
 constant_pad = shifted_with(pads=lambda pads, shape: ((0, 0), *pads))
-mirror_pad = mirror_pad_backward = shifted_with(sources=_moved_sources)
+mirror_pad = mirror_pad_backward = shifted_with(
+    sources=lambda sources, shape: tuple([(axis + 1, places) for axis, places in sources]))

@@ -82,7 +82,7 @@ def matmul_vector(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics:
 def linear(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """With a weight for each element of the batch one product for each, else one for all."""
     if inputs[0]._array.ndim == 1:
-        return level.inside(_linear_of_vector, *inputs)
+        return level.inside(lambda x, *others: xp.squeeze(xp.linear(xp.unsqueeze(x, axis=0), *others), axis=0), *inputs)
     (x, weight, bias), (x_has, weight_has, bias_has) = level.opened(inputs)
     if not weight_has:
         if not x_has:
@@ -107,10 +107,6 @@ def linear(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
 
 
 linear_folded = linear
-
-
-def _linear_of_vector(x: Tensor, weight: Tensor, bias: Any) -> Any:
-    return xp.squeeze(xp.linear(xp.unsqueeze(x, axis=0), weight, bias), axis=0)
 
 
 def contract(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:

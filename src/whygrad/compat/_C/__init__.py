@@ -43,12 +43,7 @@ def _set_grad_enabled(enabled: bool) -> None:
     _set_grad(enabled, "set_grad_enabled")
 
 
-def _increment_version(tensors: Any) -> None:
-    increment_version(tensors)
-
-
-def _is_multithreading_enabled() -> bool:
-    return is_multithreading_enabled()
+_increment_version, _is_multithreading_enabled = increment_version, is_multithreading_enabled
 
 
 def _current_graph_task_id() -> int:

@@ -7,7 +7,6 @@ from typing import Any
 from whygrad.autograd.grad_mode import set_versions
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone
 from whygrad.core.modes import grad_state
-from whygrad.core.tensor import Tensor
 
 __all__ = ["SavedTensor", "_get_current_graph_task_keep_graph", "_make_saved_tensor", "_saved_tensors_hooks_is_enabled",
            "_unsafe_set_version_counter"]
@@ -17,13 +16,7 @@ def _saved_tensors_hooks_is_enabled() -> bool:
     return grad_state.saved_hooks_disabled is None
 
 
-def _make_saved_tensor(tensor: Tensor, is_output: bool) -> SavedTensor:
-    """Save one tensor as a node would, through the innermost saved_tensors_hooks."""
-    return save_alone(tensor, is_output)
-
-
-def _unsafe_set_version_counter(tensors: tuple[Tensor, ...], versions: tuple[int, ...]) -> None:
-    set_versions(tensors, versions)
+_make_saved_tensor, _unsafe_set_version_counter = save_alone, set_versions
 
 
 def _get_current_graph_task_keep_graph() -> Any:

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.base.unsupported import absent_from
+from whygrad.base.unsupported import absent_from, answer
 
 __getattr__ = absent_from("torch.cpu")
 
 __all__ = ["current_device", "device_count", "get_capabilities", "is_available", "is_initialized", "set_device", "synchronize"]
 
 
-def is_available() -> bool:
-    return True
-
-
-def is_initialized() -> bool:
-    return True
-
-
-def device_count() -> int:
-    return 1
-
-
-def current_device() -> str:
-    return "cpu"
-
-
-def set_device(device: Any) -> None:
-    """Does nothing: there is one CPU device."""
-
-
-def synchronize(device: Any = None) -> None:
-    """Does nothing: every op is complete when it returns."""
+is_available, is_initialized = answer("is_available", True), answer("is_initialized", True)
+device_count, current_device = answer("device_count", 1), answer("current_device", "cpu")
+set_device, synchronize = answer("set_device", None), answer("synchronize", None)
 
 
 def get_capabilities() -> dict[str, Any]:

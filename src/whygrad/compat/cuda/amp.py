@@ -8,7 +8,7 @@ from typing import Any
 from whygrad import amp
 from whygrad.amp.old_names import names
 from whygrad.base import dtypes
-from whygrad.functional.fresh import warn
+from whygrad.base.errors import warn
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

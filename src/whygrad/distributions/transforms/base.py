@@ -102,8 +102,6 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The inverse of another transform."""
-
     _inv: Transform
 
     def __init__(self, transform: Transform) -> None:
@@ -144,8 +142,6 @@ def _with_event_dim(region: constraints.Constraint, event_dim: int) -> constrain
 
 
 class ComposeTransform(Transform):
-    """A sequence of transforms."""
-
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts

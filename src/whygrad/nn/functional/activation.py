@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 import whygrad as torch
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional import softmax as functions
@@ -74,8 +73,8 @@ def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
 
 
 def _implicit_dim(name: str, ndim: int) -> int:
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=user_stacklevel())
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+         "argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -101,7 +100,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot with the gradient of the soft sample."""
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=user_stacklevel())
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -torch.empty_like(logits.detach()).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import whygrad as torch
 from whygrad.base.dtypes import CPP_NAMES
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
@@ -103,10 +102,6 @@ def _can_use_fused(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: 
             and all(n in (1, m) for n, m in zip(given[::-1], scores[::-1], strict=False)))
 
 
-def _lower_triangle(query: Any, key: Any) -> Tensor:
-    return wrap(np.tri(query._array.shape[-2], key._array.shape[-2], dtype=np.bool_))
-
-
 def _attend_composed(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
                          scale: float) -> Any:
     if not (query._array.size and key._array.size and value._array.size):
@@ -118,7 +113,7 @@ def _attend_composed(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-        attn_mask = _lower_triangle(query, key)
+        attn_mask = wrap(np.tri(query._array.shape[-2], key._array.shape[-2], dtype=np.bool_))
     origin = query.dtype
     if origin.name in ("float16", "bfloat16"):
         query, key, value = query.float(), key.float(), value.float()
@@ -145,8 +140,7 @@ def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str,
     if mask.dtype.name != "bool" and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
-                      stacklevel=user_stacklevel())
+        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
     if mask.is_floating_point():
         return mask
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
@@ -28,8 +27,8 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
     The bags are the rows of a 2-dim `input`, or begin at `offsets` in a 1-dim one.
     """
     if weight.dtype is dtypes.int64 and input.is_floating_point():
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` "
-                      "is deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=user_stacklevel())
+        warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` "
+             "is deprecated, and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
     input, offsets, per_sample_weights, include_last_offset = _flatten_bags(
         input, weight, offsets, per_sample_weights, include_last_offset)

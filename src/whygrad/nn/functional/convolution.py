@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, invalid_combination, is_integer, wrong_type
@@ -212,8 +211,8 @@ def _convolution(dims: int) -> Callable[..., Any]:
                         {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups})
         _check_dtypes(input, weight, bias)
         if plan.uneven:
-            warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
-                          "of the input be created", UserWarning, stacklevel=user_stacklevel())
+            warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+                 "of the input be created")
         if not plan.batched:
             input = input.unsqueeze(0)
         if plan.uneven:
@@ -221,9 +220,8 @@ def _convolution(dims: int) -> Callable[..., Any]:
         result = apply(row, input, weight, bias, window=plan.window)
         return result if plan.batched else result.squeeze(0)
 
-    convolution.__name__ = convolution.__qualname__ = name
-    convolution.__doc__ = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
-    return nn_function(autocast="lower")(convolution)
+    doc = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
+    return nn_function(name=name, doc=doc, autocast="lower")(convolution)
 
 
 AXES = ("depth", "height", "width")
@@ -279,9 +277,8 @@ def _transposed(dims: int) -> Callable[..., Any]:
         result = apply(row, input, weight, bias, size=plan.size, window=plan.window)
         return result if plan.batched else result.squeeze(0)
 
-    convolution.__name__ = convolution.__qualname__ = name
-    convolution.__doc__ = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."
-    return nn_function(autocast="lower")(convolution)
+    doc = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."
+    return nn_function(name=name, doc=doc, autocast="lower")(convolution)
 
 
 conv1d, conv2d, conv3d = (_convolution(dims) for dims in (1, 2, 3))

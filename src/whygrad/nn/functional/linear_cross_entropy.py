@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.functional.linalg import linear
 from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
@@ -79,9 +78,9 @@ def _warn_if_ignored(target: Any, bias: Any, reduction: str, label_smoothing: fl
     known = reduction in ("mean", "sum", "none")
     ignored = bool(positions) or not known or label_smoothing != 0.0 or target.dtype is not dtypes.int64
     if ignored:
-        warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
-                      "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
-                      f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
-                      f"out_features={positions}, tracing=False, linear_bias.shape="
-                      f"{None if bias is None else tuple(bias.shape)}.", stacklevel=user_stacklevel())
+        warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
+             "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+             f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+             f"out_features={positions}, tracing=False, linear_bias.shape="
+             f"{None if bias is None else tuple(bias.shape)}.")
     return ignored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +11,10 @@ from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
+from whygrad.functional.arguments import check_kinds
 from whygrad.functional.ctc import ctc_loss as torch_ctc_loss
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.inplace import check_castable
@@ -22,7 +22,6 @@ from whygrad.functional.promotion import cast, promote
 from whygrad.functional.run import nn_function
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn import functional as F
-from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
 
@@ -53,21 +52,15 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
         wrong = target if isinstance(input, Tensor) else input
         raise AttributeError(f"'{type(wrong).__name__}' object has no attribute 'size'") from None
     if a.shape != b.shape:
-        warnings.warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). "
-                      "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
-                      "same size.",
-                      stacklevel=user_stacklevel())
+        warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). "
+             "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
+             "same size.")
         if why.watching is not None:
             why.watching.loss_broadcast(a.shape, b.shape)
         input, target = torch.broadcast_tensors(input, target)
     if a.dtype is not b.dtype:
         input, target = promote("loss", input, target)
     return input, target
-
-
-def _check_floating(input: Any, kernel: str) -> None:
-    if input._array.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
 def check_constant(function: str, argument: str, given: Any) -> None:
@@ -86,7 +79,7 @@ def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: 
     a, b = matched(input, target)
     if weight is not None:
         return _weighted((a - b).pow(2), weight, input, reduction)
-    _check_floating(a, "mse_cpu")
+    check_kinds("mse_cpu", a, "fV")
     return _mse_loss(a, b, reduction=reduction)
 
 
@@ -123,7 +116,7 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
         return reduce_loss((a - b).abs(), reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    _check_floating(a, "smooth_l1_cpu")
+    check_kinds("smooth_l1_cpu", a, "fV")
     return apply(TABLE["smooth_l1_loss"], a, b, reduction=reduction, beta=beta)
 
 
@@ -135,7 +128,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_castable(a.dtype, input.dtype)
-    _check_floating(a, "huber_cpu")
+    check_kinds("huber_cpu", a, "fV")
     if weight is None:
         return apply(TABLE["huber_loss"], a, b, reduction=reduction, delta=delta)
     _check_weight(weight, input)
@@ -303,7 +296,7 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     if target._array.dtype.kind not in "fVc":
         raise RuntimeError(f"result type {input.dtype.scalar_name} can't be cast to the desired output type "
                            f"{target.dtype.scalar_name}")
-    _check_floating(input, "log_sigmoid_cpu")
+    check_kinds("log_sigmoid_cpu", input, "fV")
     check_constant("binary_cross_entropy_with_logits", "weight", weight)
     check_constant("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     dtype = target._array.dtype  # torch writes the loss over 1 - target
@@ -320,10 +313,10 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     elif reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
-                      "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
-                      "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
-                      "release.", stacklevel=user_stacklevel())
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+             "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+             "release.")
     elif reduction == "batchmean":
         batch_mean, reduction = True, "sum"
     reduction = reduction_of(reduction)
@@ -526,3 +519,28 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
     """Minus the log-likelihood of the label sequences `targets` under log-probabilities (steps, batch, classes)."""
     code = ("none", "mean", "sum").index(reduction_of(reduction))
     return torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, code, zero_infinity)
+
+
+def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """"none", "mean" or "sum"."""
+    if size_average is not None or reduce is not None:
+        return legacy_reduction(size_average, reduce)
+    if reduction == "elementwise_mean":
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    found: str = reduction
+    return found
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    averaged = size_average is None or size_average
+    reduced = reduce is None or reduce
+    found = ("mean" if averaged else "sum") if reduced else "none"
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
+    return found
+
+
+def reduce_loss(loss: Any, reduction: str) -> Any:
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss

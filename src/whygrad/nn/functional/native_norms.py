@@ -7,10 +7,10 @@ from typing import Any
 
 from whygrad.base import dtypes
 from whygrad.core.record import apply
+from whygrad.functional.arguments import check_kinds
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS, with_out
 from whygrad.nn.functional import normalization
-from whygrad.nn.functional.normalization import check_floating
 from whygrad.nn.functional.torch_names import torch_function
 from whygrad.ops.table import TABLE
 
@@ -68,7 +68,7 @@ def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: i
     if input._array.size != N * C * HxW:
         raise RuntimeError("Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")
-    check_floating(input, "GroupNormKernelImpl")
+    check_kinds("GroupNormKernelImpl", input, "fV")
     mixed = normalization.is_mixed(input, weight, bias)
     x = input.to(dtypes.float32) if mixed else input
     if shape[:2] != (N, C):

@@ -13,6 +13,7 @@ from whygrad.base import dtypes
 from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size
+from whygrad.functional.arguments import check_kinds
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import cast
 from whygrad.functional.run import nn_function, with_out
@@ -46,11 +47,6 @@ def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bia
     return tuple(range(len(found) - len(shape), len(found)))
 
 
-def check_floating(input: Any, kernel: str) -> None:
-    if input._array.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
-
-
 HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
@@ -82,7 +78,7 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, 
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
     axis = _trailing_axes(input, normalized_shape, weight, bias)
-    check_floating(input, "LayerNormKernelImpl")
+    check_kinds("LayerNormKernelImpl", input, "fV")
     return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
 
@@ -122,9 +118,15 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
 
 def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
                      eps: float) -> Any:
-    _check_channels(input, running_mean, running_var, weight, bias, training)
+    channels = input._array.shape[1] if input._array.ndim > 1 else 0
+    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+        if given is None:
+            if not training and name.startswith("running"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif given._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     normalize_dim(1, input._array.ndim)
-    check_floating(input, "batch_norm")
+    check_kinds("batch_norm", input, "fV")
     is_mixed(input, weight, bias, running_mean, running_var)
     if not training:
         return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
@@ -135,16 +137,6 @@ def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: An
         else:
             _track_batched(input, running_mean, running_var, momentum)
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
-
-
-def _check_channels(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool) -> None:
-    channels = input._array.shape[1] if input._array.ndim > 1 else 0
-    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
-        if given is None:
-            if not training and name.startswith("running"):
-                raise RuntimeError(f"{name} must be defined in evaluation mode")
-        elif given._array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
 
 
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
@@ -219,7 +211,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     _check_batch([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
     check_groups(shape, shape[1], num_groups, weight, bias)
-    check_floating(input, "GroupNormKernelImpl")
+    check_kinds("GroupNormKernelImpl", input, "fV")
     return _normalized("group_norm", input, weight, bias, groups=num_groups, eps=eps)
 
 

@@ -16,7 +16,7 @@ from whygrad.base.door import Policy
 from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.functional.arguments import check_kinds, check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
@@ -38,9 +38,7 @@ LONG_AXES = {"T": "time", "H": "height", "W": "width"}
 
 def _named(function: Any, name: str, doc: str, autocast: Any = None) -> Callable[..., Any]:
     """A function made by a factory, registered under its public name."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return nn_function(autocast=autocast)(function)
+    return nn_function(name=name, doc=doc, autocast=autocast)(function)
 
 
 def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
@@ -140,11 +138,6 @@ def _wants_gradient(input: Tensor) -> bool:
     return (input.requires_grad and grad_state.grad and not grad_state.inference) or bool(grad_state.levels)
 
 
-def _refuse(kernel: str, input: Tensor, kinds: str) -> None:
-    if input._array.dtype.kind not in kinds:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
-
-
 def _maxima(input: Tensor, axes: tuple[Any, ...], name: str, dims: int, return_indices: bool) -> Any:
     if not return_indices and not _wants_gradient(input):
         return apply(TABLE["max_pool_values"], input, axes=axes)
@@ -160,7 +153,7 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         read_tensor(name, input)
         axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding),
                      _hashable(dilation), ceil_mode)
-        _refuse(name, input, "iufV")
+        check_kinds(name, input, "iufV")
         return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
 
     in_float32 = Policy("float32", lambda given: not given.get("return_indices")) if dims == 3 else None
@@ -213,7 +206,7 @@ def _check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any
     if out <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
     if not _wants_gradient(input):
-        _refuse("max_pool1d_impl", input, "fV")
+        check_kinds("max_pool1d_impl", input, "fV")
 
 
 def _avg_pool(dims: int) -> Callable[..., Any]:
@@ -227,7 +220,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
             raise RuntimeError("divisor must be not zero")
         axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding), 1, ceil_mode)
         if input.dtype is not dtypes.int64:
-            _refuse(name, input, "fV")
+            check_kinds(name, input, "fV")
         result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
         return with_out(name, in_usual_order(result) if dims == 3 else result, out, input)
 
@@ -292,7 +285,7 @@ def _adaptive_mean(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
             result._array = with_channels_as_in(result._array, input._array)
         return result
     _check_adaptive(function, input, dims, "")
-    _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
+    check_kinds(function if dims == 2 else f"{function}_cpu", input, "fV")
     result = apply(TABLE["avg_pool"], input, axes=_adaptive_axes(input, size), count_pad=False, divisor=None,
                    kind=Kind(f"AdaptiveAvgPool{dims}D", dims))
     return in_usual_order(result) if dims == 3 else result
@@ -331,7 +324,7 @@ def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int) -> An
     if len(size) != dims:
         raise RuntimeError(f"{function}(): internal error: output_size.size() must be {dims}")
     check_sizes((*input._array.shape[:-dims], *size))
-    _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
+    check_kinds(function if dims == 2 else f"{function}_cpu", input, "fV")
     return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, True)
 
 
@@ -412,7 +405,7 @@ def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
     if shape != indices._array.shape:
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got "
                            f"indices tensor with shape: {list(indices._array.shape)}")
-    _refuse(f"max_unpool{dims}d", input, "fV")
+    check_kinds(f"max_unpool{dims}d", input, "fV")
     wrong = indices._array[(indices._array < 0) | (indices._array >= math.prod(size))]
     if wrong.size:
         raise RuntimeError(f"Found an invalid max index: {wrong.flat[0]} (output volumes are of size "

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import whygrad as torch
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
@@ -107,12 +106,11 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     if input.ndim not in (3, 4):
         _warn_dimensions("dropout2d", input.ndim, 2, "3D or 4D")
     if input.ndim == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
-                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior "
-                      "will change in a future release to interpret the input as one without a batch dimension, i.e. "
-                      "shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
-                      "dropout1d instead.",
-                      stacklevel=user_stacklevel())
+        warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
+             "is desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior "
+             "will change in a future release to interpret the input as one without a batch dimension, i.e. "
+             "shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
+             "dropout1d instead.")
     return _drop(input, p, training, inplace, by_channel=True)
 
 
@@ -126,11 +124,11 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:
-    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
-                  "future release. To retain the behavior and silence this warning, please use dropout instead. Note "
-                  f"that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a "
-                  f"channel dimension, and an optional batch dimension (i.e. {expected} "
-                  "inputs).", stacklevel=user_stacklevel())
+    warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
+         "future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+         f"that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a "
+         f"channel dimension, and an optional batch dimension (i.e. {expected} "
+         "inputs).")
 
 
 def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched: bool) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.arguments import check_kinds, invalid_combination, is_integer, not_implemented, read_int, read_tensor
 from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
@@ -121,7 +120,7 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
         kernel = f"compute_indices_weights_{mode.partition('-')[0]}"
         if len(out) == 2 and not mode.startswith("cubic"):
             kernel = f"upsample_{'nearest' if mode.startswith('nearest') else 'bilinear'}2d_channels_last"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+        raise not_implemented(kernel, input.dtype)
     single = dtype.itemsize < 8
     if mode == "nearest" and len(out) != 2:
         mode = "nearest-by-scale"
@@ -134,8 +133,7 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=user_stacklevel())
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @nn_function()
@@ -162,9 +160,9 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
 
 def _default_corners(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=user_stacklevel())
+        warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+             "grid_sample for details.")
         return False
     return align_corners
 
@@ -211,7 +209,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     if input.dtype is not grid.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}")
     if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
+        raise not_implemented(f"grid_sampler_{dims}d_cpu_kernel_impl", input.dtype)
 
 
 @nn_function()
@@ -228,9 +226,9 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. "
                          f"Got {theta.shape}.")
     if align_corners and min(size[2:]) == 1:
-        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
-                      "This is not an intended use case of affine_grid. See the documentation of affine_grid for "
-                      "details.", stacklevel=user_stacklevel())
+        warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+             "This is not an intended use case of affine_grid. See the documentation of affine_grid for "
+             "details.")
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if theta.shape[0] != size[0]:
@@ -334,13 +332,8 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
         raise RuntimeError(f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
                            f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
                            "components must be at least one.")
-    _refuse_integers("im2col_out_cpu", input)
+    check_kinds("im2col_out_cpu", input, "bfVc")
     return apply(TABLE["im2col"], input, kernel=kernel, window=window)
-
-
-def _refuse_integers(kernel: str, input: Tensor) -> None:
-    if input._array.dtype.kind in "iu":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
 @nn_function()
@@ -367,5 +360,5 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     if min(blocks) < 1:
         raise RuntimeError(f"{given}calculated shape of the array of sliding blocks as {blocks}, which is too small "
                            "(non-positive)")
-    _refuse_integers("col2im_out_cpu", input)
+    check_kinds("col2im_out_cpu", input, "bfVc")
     return apply(TABLE["col2im"], input, size=size, kernel=kernel, window=window)

@@ -11,6 +11,7 @@ from whygrad.nn import functional as F
 
 def torch_function(f: Callable[..., Any]) -> Any:
     """Behind the door; what stands here is not loaded with the torch namespace."""
+    f.__doc__ = f.__doc__ or f"`nn.functional.{f.__name__}`."
     return door.function(f"torch.{f.__name__}", f)
 
 
@@ -22,14 +23,12 @@ PADDINGS = ("zeros", "border", "reflection")
 @torch_function
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Any:
-    """`nn.functional.layer_norm`."""
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @torch_function
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enabled: bool = True) -> Any:
-    """`nn.functional.group_norm`."""
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -63,7 +62,6 @@ def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
 
 @torch_function
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
-    """`nn.functional.rrelu`."""
     if generator is not None:
         raise NotImplementedError("torch.rrelu with a generator is not supported; use manual_seed")
     return F.rrelu(input, lower, upper, training)
@@ -106,43 +104,36 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 @torch_function
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None,
                                      reduction: int = 1) -> Any:
-    """`nn.functional.binary_cross_entropy_with_logits`."""
     return F.binary_cross_entropy_with_logits(input, target, weight, reduction=REDUCTIONS[reduction],
                                               pos_weight=pos_weight)
 
 
 @torch_function
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, reduction: int = 1) -> Any:
-    """`nn.functional.cosine_embedding_loss`."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
 
 @torch_function
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1, reduction: int = 1) -> Any:
-    """`nn.functional.hinge_embedding_loss`."""
     return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
 
 
 @torch_function
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """`nn.functional.kl_div`."""
     return F.kl_div(input, target, reduction=REDUCTIONS[reduction], log_target=log_target)
 
 
 @torch_function
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, reduction: int = 1) -> Any:
-    """`nn.functional.margin_ranking_loss`."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
 
 @torch_function
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """`nn.functional.poisson_nll_loss`."""
     return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=REDUCTIONS[reduction])
 
 
 @torch_function
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, reduction: int = 1) -> Any:
-    """`nn.functional.triplet_margin_loss`."""
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])

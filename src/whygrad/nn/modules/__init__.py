@@ -3,8 +3,6 @@
 Programs write `from torch.nn.modules.batchnorm import _BatchNorm`; such a name is mapped to our file(s).
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from types import ModuleType

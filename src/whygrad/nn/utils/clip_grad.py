@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +13,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import acceleration
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
 from whygrad.functional.run import public
@@ -82,8 +81,8 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
     """Clip the total norm of all gradients; returns the norm before clipping."""
     listed = _listed(parameters)
     if isinstance(parameters, types.GeneratorType) and not listed:
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will "
-                      "occur.", stacklevel=user_stacklevel())
+        warn("`parameters` is an empty generator, no gradient clipping will "
+             "occur.")
     total_norm = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total_norm, foreach)
     return total_norm
@@ -92,8 +91,7 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
     """The old name of `clip_grad_norm_`."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-                  FutureWarning, stacklevel=user_stacklevel())
+    warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

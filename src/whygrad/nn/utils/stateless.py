@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from whygrad.base import errors
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
 
 __all__ = ["functional_call"]
@@ -98,7 +97,7 @@ def _swap(module: Any, path: str, tensor: Any) -> Any:
 def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """The old name of `torch.func.functional_call`."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
-                  "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
-                  FutureWarning, stacklevel=errors.user_stacklevel())
+    warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+         FutureWarning)
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

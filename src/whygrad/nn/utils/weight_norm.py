@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from whygrad.base.errors import user_stacklevel
+from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.functional.parameter import Parameter
 from whygrad.nn.lazy import UninitializedParameter
@@ -44,8 +43,8 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
-        warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
-                      "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=user_stacklevel())
+        warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
+             "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")

@@ -71,16 +71,12 @@ def _rebuild_sequence(model: Any, items: list[Any]) -> Any:
         return items
 
 
-def _is_text_or_object(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "SUO"
-
-
 def _collate_tensors(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return FUNCTIONS["stack"](batch, 0)
 
 
 def _collate_arrays(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    if _is_text_or_object(batch[0].dtype):
+    if batch[0].dtype.kind in "SUO":
         raise TypeError(WRONG_TYPE.format(batch[0].dtype))
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
@@ -122,7 +118,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (np.str_, np.bytes_)):
-        return data if isinstance(data, np.ndarray) and _is_text_or_object(data.dtype) else as_tensor(data)
+        return data if isinstance(data, np.ndarray) and data.dtype.kind in "SUO" else as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuild_mapping(data, {key: default_convert(value) for key, value in data.items()})
     if isinstance(data, tuple) and hasattr(data, "_fields"):

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
-from whygrad.functional.fresh import warn
+from whygrad.base.errors import warn
 from whygrad.random import Generator
 from whygrad.utils.data.collate import default_collate, default_convert
 from whygrad.utils.data.dataset import Dataset, IterableDataset

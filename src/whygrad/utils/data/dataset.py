@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor
-from whygrad.functional.fresh import warn
 from whygrad.random import Generator, default_generator
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",

@@ -86,8 +86,6 @@ class Failure:
 
 
 class Workers:
-    """The worker processes of a DataLoader."""
-
     def __init__(self, make_fetcher: Callable[[Any], Fetcher], dataset: Any, count: int, base_seed: int, init: Any,
                  context: Any, timeout: float) -> None:
         context = context or multiprocessing.get_context()
@@ -170,7 +168,10 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int,
     parent = os.getppid()
     try:
         choose_number_of_threads(1)  # the parallelism comes from the number of workers
-        _seed(base_seed, worker)
+        seed = base_seed + worker
+        random.seed(seed)
+        manual_seed(seed)
+        np.random.seed(_generate_state(base_seed, worker))
         _info = WorkerInfo(worker, count, base_seed + worker, dataset)
         failure: Failure | None = None
         try:
@@ -196,13 +197,6 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int,
             send.send_bytes(_pickled(tag, data, worker))
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # the main process ended or stopped the workers
-
-
-def _seed(base_seed: int, worker: int) -> None:
-    seed = base_seed + worker
-    random.seed(seed)
-    manual_seed(seed)
-    np.random.seed(_generate_state(base_seed, worker))
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:

@@ -119,6 +119,12 @@ class Audit:
         self._observe(False)
         self.modules.stop()
 
+    def pause(self) -> None:
+        self._observation.switch(False)
+
+    def resume(self) -> None:
+        self._observe(self.is_observing)
+
     def _observe(self, on: bool) -> None:
         self.is_observing = on
         self._observation.switch(on)
@@ -130,7 +136,7 @@ class Audit:
         observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
-        listen = engine.current.listens_cheaply and (self._is_armed or rounds.is_listened(self.round))
+        listen = engine.current.records_always and (self._is_armed or rounds.is_listened(self.round))
         self._rest(self.is_suspended or not (observe or listen))
 
     def _rest(self, on: bool) -> None:
@@ -146,14 +152,14 @@ class Audit:
         """Something has changed (somebody else has written a parameter, a gradient is missing): look closely from the next round
         on. Where that is dear, do so for two rounds, and each time later than before."""
         self._is_armed = True
-        if not engine.current.listens_cheaply and self.round >= self._next_arming:
+        if not engine.current.records_always and self.round >= self._next_arming:
             self._observed_until = max(self._observed_until, self.round + 1 + rounds.ARMED)
             self._armings += 1
             self._next_arming = self.round + (rounds.ARMED << self._armings)
 
     def glance(self, optimizer: Any) -> None:
         """Before a step in a round in which the audit rests."""
-        if engine.current.listens_cheaply:
+        if engine.current.records_always:
             return  # it does not rest for long
         known = self.record_of(optimizer)
         self.tell("before_step", known)
@@ -231,7 +237,7 @@ class Audit:
             self._observed_until = self.round + rounds.ARMED
             self._rest(False)
             self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
-        if not engine.current.listens_cheaply and not any(record.steps for record in self.optimizers.values()):
+        if not engine.current.records_always and not any(record.steps for record in self.optimizers.values()):
             # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
             self._passes += 1
             if self._passes > rounds.PASSES_WITHOUT_STEP:
@@ -271,7 +277,7 @@ class Audit:
         known = self.record_of(optimizer)
         known.steps += 1
         known.last_round = self.round
-        if not engine.current.listens_cheaply:
+        if not engine.current.records_always:
             self.tell("after_step", known)
         self.round += 1
         self._look()

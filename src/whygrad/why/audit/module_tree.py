@@ -87,6 +87,13 @@ class ModuleTree:
         if call.depth == 0:
             self._add_root(call.module)
 
+    def add_model(self, model: Any) -> None:
+        """A model that was made before anybody listened: its parts are no outermost modules."""
+        for inner in list(model.modules())[1:]:
+            self._inner[id(inner)] = weakref.ref(inner)
+            drop_oldest(self._inner, MAX_MODULES)
+        self._add_root(model)
+
     def _add_root(self, module: Any) -> None:
         known = self._inner.get(id(module))
         is_inner = known is not None and known() is module  # the id of a module that is gone is used again

@@ -89,8 +89,18 @@ def no_backward(q: Question) -> Explanation | None:
     stored = q.watch is None or q.loss is not None or q.storing_trace() is not None
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
+    if q.watch is None and not engine.current.records_always:
+        return _unseen_backward()
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
+
+
+def _unseen_backward() -> Explanation:
+    """Nothing is recorded at present: the last backward that is known need not be the last one."""
+    return Explanation(HEADLINE, "not-seen", "No backward() was seen that could have reached it: none ran, or nothing was "
+                       "recorded when it ran, or its graph is gone.",
+                       "start recording before the forward and the backward; pass loss=... to explain() if the loss is still "
+                       "there.")
 
 
 def before_backward(q: Question) -> Explanation:
@@ -257,26 +267,28 @@ def copied_out(q: Question) -> Explanation | None:
     return None
 
 
-def not_seen(q: Question) -> Explanation | None:
-    """A part of the graph was made in a round that was not recorded: what is not found there may have been cut off."""
-    for root, _ in q.roots()[:1]:
-        unseen = next((node for node in _breadth_first(root) if not was_seen(node) or any(
-            not cause.is_followed for causes in node.cuts or () for cause in causes)), None)
-        if unseen is not None:
-            return Explanation(
+def not_seen(q: Question) -> Verdict | None:
+    """A part of the graph was made while nothing, or nothing but lines, was recorded: it may be cut there."""
+    if q.watch is None and q.loss is None and not engine.current.records_always:
+        return _unseen_backward()
+    for root, backward in q.roots()[:1]:
+        if any(not was_seen(node) or any(not cause.is_followed for causes in node.cuts or () for cause in causes)
+               for node in _breadth_first(root)):
+            where = "" if backward is None else f" {at(backward.site)}"
+            return unless_reached_later(q, Explanation(
                 HEADLINE, "not-seen",
-                f"No way from {q.label} to the loss is known, but a part of its graph, such as {type(unseen).__name__} "
-                f"{at(unseen.site)}, was computed while nothing but lines was recorded: whether {q.label} is unused, or cut off "
-                "there, was not seen.",
-                "ask again after the next step that is recorded in full: the first steps are, and later ones now and then.",
-                locate_all(unseen.site))
+                f"The loss that was differentiated{where} has no way to {q.label}, but a part of its graph was not seen: it was "
+                "made while nothing was recorded. A detach(), a no_grad() or a copied value there would cut it off; or the loss "
+                "does not use it.",
+                "record the forward as well: start recording before it, and run it again.",
+                locate_all(None if backward is None else backward.site)))
     return None
 
 
 def not_traced(q: Question) -> Explanation | None:
     """The latest backward ran in a round that was not recorded: what is known of gradients is older."""
     last = last_backward()
-    if q.watch is None or q.loss is not None or last is None or engine.current.listens_cheaply:
+    if q.watch is None or q.loss is not None or last is None or engine.current.records_always:
         return None
     if q.watch.trace_of(last) is not None:
         return None

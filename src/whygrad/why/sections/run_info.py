@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.why.engine import description
 from whygrad.why.sections.text import count_of
 
 # Optimizers that are listed.
@@ -31,6 +32,8 @@ def run_info(script: str | None, watch: Any, ended: str) -> str:
         entries["optimizer steps"] = f"{watch.audit.round:,}{f': {made}' if made else ''}"
         entries["backward passes"] = f"{watch.count_backwards():,}"
         entries["trained parameters"] = f"{len(watch.audit.parameters()):,}"
+    ran_on = description()
+    entries["engine"] = f"{ran_on['name']} {ran_on['version']} ({ran_on['device']})"
     entries["versions"] = (f"whygrad {_version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
                            f"{platform.system()} {platform.machine()}")
     rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(text)}</dd></div>" for name, text in entries.items())
