@@ -18,8 +18,17 @@ def array_of(t: Any) -> np.ndarray:
     """The numbers of a tensor; of a sparse one those that it stores. An array is returned as it is."""
     if not isinstance(t, Tensor):
         return np.asarray(t)
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        t = t.detach()
+    with torch._C.DisableTorchFunction():
+        if t.requires_grad:
+            t = t.detach()
+        try:
+            return t.numpy()  # what is on the CPU, and of a type that NumPy has
+        except (TypeError, RuntimeError):
+            return _converted(t)
+
+
+def _converted(t: Tensor) -> np.ndarray:
+    with torch.no_grad():
         if t.layout is not torch.strided:
             t = t.coalesce().values() if t.layout is torch.sparse_coo else t.values() if is_sparse(t) else t.to_dense()
         foreign = FOREIGN.get(t.dtype)
@@ -27,7 +36,7 @@ def array_of(t: Any) -> np.ndarray:
             return t.cpu().contiguous().view(foreign[0]).numpy().view(foreign[1])
         if t.dtype.is_floating_point and t.dtype.itemsize == 1:  # the float8 types
             t = t.float()
-        return t.resolve_conj().resolve_neg().cpu().numpy()
+        return np.asarray(t.resolve_conj().resolve_neg().cpu().numpy())
 
 
 _has_own_dispatch: dict[type, bool] = {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +15,26 @@ from torch import Tensor
 
 from whygrad.for_torch import errors
 from whygrad.for_torch.arrays import array_of, has_numbers
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
 from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
+from whygrad.why.gradient_flow import gradient_state, known_states
 from whygrad.why.record import Cause
 
 _next_number = itertools.count(1).__next__
 _last: Backward | None = None
+# Passes that were not traced, to tell which of them freed a graph.
+_untraced: deque[Backward] = deque(maxlen=256)
 
 
 class Backward:
     """One pass."""
+
+    # The sequence number of the root's node, where the graph was not looked at.
+    root_number = -1
 
     def __init__(self, root: Any, create_graph: bool = False, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _next_number()
@@ -38,7 +47,7 @@ class Backward:
         self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
         # Why the gradients that it computes have no history.
         self.causes = (Cause("no-create-graph", self.site),)
-        # The node that it has reached.
+        # The node of a custom Function, while it runs.
         self.at: Node | None = None
 
 
@@ -69,18 +78,24 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         if begun is not None:
             outer = modes.enter(begun.backward)
             begun.backward.depth = 0 if outer is None else outer.depth + 1
+        since = sequence_number()
         try:
             with recording():
                 results = plain(outputs, *args, **kwargs)
         except Exception as error:
             with quietly():
+                if begun is not None and not begun.nodes:
+                    watch.guarded_call("post mortem", begun.look_back, outputs)
                 errors.explain_backward(watch, error, begun, outputs, inputs or ())
             raise
         finally:
             if begun is not None:
                 modes.leave(begun.backward, outer)
                 begun.detach()
-        if begun is not None:
+        if begun is not None and not watch.traces:
+            if create_graph:
+                ring.add(since, sequence_number(), begun.backward.site)
+        elif begun is not None:
             with quietly():
                 watch.guarded_call("ended", begun.finish, watch, results, bool(keep_graph or create_graph))
         return results
@@ -96,10 +111,13 @@ def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulate
         watch.told("differentiated", tuple(outputs), keeps)
     if not all(t.requires_grad for t in outputs):
         return None  # torch raises
-    roots = [source_of(t) for t in outputs]
-    backward = _last = Backward(roots[0], create_graph, keeps, not accumulates)
     if not watch.traces:
+        backward = _last = Backward(None, create_graph, keeps, not accumulates)
+        fn = grad_fn_of(outputs[0])
+        backward.root_number = -1 if fn is None else fn._sequence_nr()
+        _untraced.append(backward)
         return Pass(backward)
+    backward = _last = Backward(source_of(outputs[0]), create_graph, keeps, not accumulates)
     captures = {source: None for t in inputs if (source := source_of(t)) is not None} if inputs else None
     watch.begin(backward, captures, accumulates)
     running = Pass(backward)
@@ -118,6 +136,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
+        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
+        self._on_the_way: dict[Any, tuple[Any, str]] = {}
         # In anomaly mode: the node at which gradients stopped being finite.
         self.infinite: Node | None = None
         self._handles: list[Any] = []
@@ -133,13 +153,36 @@ class Pass:
             leaf = getattr(fn, "variable", None)
             if isinstance(leaf, Tensor):
                 self.leaves.append(leaf)
-                self._handles.append(fn.register_prehook(self._before_deposit(watch, leaf)))
+                self._handles.append(fn.register_prehook(partial(self._depositing, watch, leaf)))
                 continue
             node = node_for(fn, NOWHERE)
             node.fn = fn
             self.nodes.append(node)
-            self._handles += [fn.register_prehook(self._before(node)), fn.register_hook(self._after(watch, node))]
+            if node.function is not None or "NotImplemented" in type(node).__name__:  # it may raise, or run hooks
+                self._handles.append(fn.register_prehook(partial(self._reached, node)))
+            self._handles.append(fn.register_hook(partial(self._ran, watch, node)))
             pending += [behind for behind, _ in fn.next_functions if behind is not None]
+
+    def look_back(self, outputs: Any) -> None:
+        """A pass that was not traced has raised: see what its graph still tells."""
+        pending = [fn for t in outputs if (fn := grad_fn_of(t)) is not None]
+        seen: set[Any] = set()
+        while pending:
+            fn = pending.pop()
+            if fn in seen or isinstance(getattr(fn, "variable", None), Tensor):
+                continue
+            seen.add(fn)
+            node = node_for(fn, NOWHERE)
+            node.fn = fn
+            if node.freed is None and node.is_freed():
+                node.freed = self._freed_by(fn._sequence_nr())
+            self.nodes.append(node)
+            pending += [behind for behind, _ in fn.next_functions if behind is not None]
+
+    def _freed_by(self, number: int) -> Backward | None:
+        """The untraced pass that freed the node with this number, if only passes of one line can have done it."""
+        able = [b for b in _untraced if b is not self.backward and b.root_number >= number and not b.keep]
+        return able[-1] if able and all(b.site == able[0].site for b in able) else None
 
     def detach(self) -> None:
         for handle in self._handles:
@@ -165,19 +208,19 @@ class Pass:
         if watch.traces:
             watch.ended(self.backward)
 
-    def _before(self, node: Node) -> Any:
-        def reached(grads: Any) -> None:
-            self.backward.at = node
-            if node.function is not None and not self.backward.create_graph:
-                with quietly():
-                    for g in grads:
-                        if g is not None:
-                            facts_of(g).causes = self.backward.causes
+    # The hooks. They return nothing, and never raise.
 
-        return reached
+    def _reached(self, node: Node, grads: Any) -> None:
+        self.backward.at = node
+        if node.function is not None and not self.backward.create_graph:
+            with quietly():
+                for g in grads:
+                    if g is not None:
+                        facts_of(g).causes = self.backward.causes
 
-    def _after(self, watch: Any, node: Node) -> Any:
-        def ran(grad_inputs: Any, grad_outputs: Any) -> None:
+    def _ran(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> None:
+        self.backward.at = None
+        try:
             with quietly():
                 if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
                     return
@@ -185,36 +228,51 @@ class Pass:
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
                 if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
                     self.infinite = None if all(map(_is_finite, left)) else node
-                watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                if len(grad_outputs) == 1 and came:
+                    self._recognize(node, grad_outputs[0], came[0])
+                try:
+                    for edge, g, array in zip(node.edges, grad_inputs, left, strict=False):
+                        if g is not None and edge is not None:
+                            self._send(edge, g, array)
+                    watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                finally:
+                    known_states.clear()
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
+        except Exception as error:
+            watch.failed_in("ran", error)
 
-        return guarded_hook(watch, ran)
+    def _recognize(self, target: Any, g: Tensor, array: Any) -> None:
+        """A gradient that left one node comes to the next as it is, unless others are added or a hook changes it. The engine
+        holds it in between, so that no other can have its memory: its state need not be computed again."""
+        sent = self._on_the_way.pop(target, None)
+        if sent is not None and g.layout is torch.strided and sent[0] == (g.data_ptr(), g._version, g.shape):
+            known_states[id(array)] = sent[1]
 
-    def _before_deposit(self, watch: Any, leaf: Tensor) -> Any:
-        def came(grads: Any) -> None:
-            with quietly():
-                if grads[0] is not None and has_numbers(grads[0]):
-                    watch.depositing(leaf, self.backward, array_of(grads[0]))
+    def _send(self, target: Any, g: Tensor, array: Any) -> None:
+        state = known_states[id(array)] = gradient_state(array)
+        if g.layout is torch.strided:
+            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state
+
+    def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
+        if grads[0] is not None:
+            try:
+                with quietly():
+                    if not has_numbers(grads[0]):
+                        return
+                    array = array_of(grads[0])
+                    self._recognize(leaf, grads[0], array)
+                    try:
+                        watch.depositing(leaf, self.backward, array)
+                    finally:
+                        known_states.clear()
                     own_notes_of(leaf).reached_by = self.backward
-
-        return guarded_hook(watch, came)
+            except Exception as error:
+                watch.failed_in("depositing", error)
 
 
 def _is_finite(g: Any) -> bool:
     return g is None or bool(np.isfinite(g).all())
-
-
-def guarded_hook(watch: Any, hook: Any) -> Any:
-    """A hook that never raises, and returns nothing."""
-
-    def guarded(*args: Any) -> None:
-        try:
-            hook(*args)
-        except Exception as error:
-            watch.failed_in(hook.__name__, error)
-
-    return guarded
 
 
 def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:

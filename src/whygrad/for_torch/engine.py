@@ -15,7 +15,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 from whygrad.base.frames import add_internal_packages
-from whygrad.for_torch import backward, nodes, tensor_facts
+from whygrad.for_torch import backward, later, nodes, tensor_facts
 from whygrad.for_torch.arrays import array_of, is_sparse, kind_of
 from whygrad.for_torch.instrumentation import Instruments
 from whygrad.for_torch.modes import modes
@@ -49,6 +49,10 @@ class TorchEngine:
     array_of = staticmethod(array_of)
     is_sparse = staticmethod(is_sparse)
     kind_of = staticmethod(kind_of)
+
+    is_near = staticmethod(later.is_near)
+    total_later = staticmethod(later.total_later)
+    glance = staticmethod(later.glance)
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         with tensor_facts.quietly():
@@ -105,6 +109,9 @@ class TorchEngine:
 
     def output_of(self, node: Node) -> Any:
         return np.asarray([float(node.nonfinite)]) if node.nonfinite else None
+
+    def was_seen(self, node: Node) -> bool:
+        return node.was_seen
 
     def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if node.fn is None:

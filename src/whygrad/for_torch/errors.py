@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from whygrad.for_torch.lean import ring
 from whygrad.for_torch.nodes import Node, saved_names, source_of
 from whygrad.for_torch.tensor_facts import causes_of
 from whygrad.why import error_notes, late_notes
@@ -30,17 +31,19 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
     """backward() or autograd.grad() has raised. `running` is the backward.Pass, or None if it did not begin."""
     text = str(error)
     at: Node | None = None if running is None else running.backward.at
-    nodes: list[Node] = [] if running is None else running.nodes
+    # In the order in which they run: the latest first.
+    nodes: list[Node] = [] if running is None else sorted(running.nodes, key=lambda node: -node.fn._sequence_nr())
     if "does not require grad and does not have a grad_fn" in text:
         tell(watch, error, "no_grad_fn", next((t for t in outputs if not t.requires_grad), outputs[0]))
     elif "backward through the graph a second time" in text or "saved tensors after they have already been freed" in text:
         node = at if at is not None and at.freed is not None else next((n for n in nodes if n.freed is not None), at)
+        node = node or next((n for n in nodes if n.fn is not None and n.is_freed()), None)
         if node is not None:
             tell(watch, error, "graph_freed", node, node.freed)
     elif "modified by an inplace operation" in text:
         stale = _stale(at, nodes)
         if stale is not None:
-            tell(watch, error, "inplace_saved", stale, _writer(stale))
+            tell(watch, error, "inplace_saved", stale, _writer(stale, text))
     elif "appears to not have been used in the graph" in text or "Set allow_unused=True" in text:
         reached = leaves_from([source_of(t) for t in outputs])
         unused = next(((i, t) for i, t in enumerate(inputs) if not any(t is leaf for leaf in reached)), None)
@@ -62,7 +65,7 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
 
 def _stale(at: Node | None, nodes: list[Node]) -> Node | None:
     """The node whose saved value was written since: torch says so again if it is asked for that value."""
-    for node in [] if at is None else [at, *[n for n in nodes if n is not at]]:
+    for node in nodes if at is None else [at, *[n for n in nodes if n is not at]]:
         for name in saved_names(type(node.fn)) if node.fn is not None else ():
             try:
                 getattr(node.fn, f"_saved_{name}")
@@ -72,8 +75,13 @@ def _stale(at: Node | None, nodes: list[Node]) -> Node | None:
     return at
 
 
-def _writer(node: Node) -> Any:
-    return next((version.site for version, value, _ in node.operands if version.value > value and version.site), None)
+def _writer(node: Node, text: str) -> Any:
+    """Where the value was written: from the versions when the op ran, or from what was written since (see lean.py)."""
+    known = next((version.site for version, value, _ in node.operands if version.value > value and version.site), None)
+    said = re.search(r"Tensor \[([\d, ]*)\]\].* is at version (\d+)", text)
+    if known is not None or said is None or node.fn is None:
+        return known
+    return ring.writer(node.fn._sequence_nr(), tuple([int(x) for x in said[1].split(",") if x.strip()]), int(said[2]))
 
 
 def _shapes(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

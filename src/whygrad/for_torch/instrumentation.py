@@ -22,12 +22,14 @@ from torch.utils.data import DataLoader, WeightedRandomSampler
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.compiling import Compiling, captures
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
-from whygrad.for_torch.recorder import Recorder, address_of, cut, note_grad, tensors_in
-from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, quietly, version_of, version_record
+from whygrad.for_torch.recorder import Recorder, address_of, cut, tensors_in
+from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
 from whygrad.for_torch.traceback_lines import leave_out_the_recorder
 from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
@@ -44,10 +46,12 @@ class Instruments:
         self.watch = watch
         self.recorder = Recorder(watch)
         self.switch = ModeSwitch(self.recorder)
+        self.compiling = Compiling(watch, self._settle)
         self._optimizers, self._made_at = optimizers, made_at
 
     def install(self) -> list[Undo]:
         watch = self.watch
+        ring.clear()  # the numbers are those of the present thread
         before = register_optimizer_step_pre_hook(self._before_step)
         after = register_optimizer_step_post_hook(self._after_step)
         undo: list[Undo] = [before.remove, after.remove]
@@ -63,14 +67,20 @@ class Instruments:
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
-                 name_the_programs_lines(), *leave_out_the_recorder(), _uncompiled(watch)]
+                 name_the_programs_lines(), *leave_out_the_recorder()]
+        undo += [*self.compiling.install(), *captures(watch.suspend)]
         self.switch.turn(True)
-        undo.append(lambda: self.switch.turn(False))
+        undo += [ring.clear, lambda: self.switch.turn(False)]
         return undo
 
     def listen(self, calls: bool, records: bool) -> None:
-        self.recorder.records = records
-        self.switch.turn(calls or records)
+        self.recorder.records, self.recorder.hears = records, calls
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.compiling.is_used:
+            self.compiling.run_eagerly(self.recorder.records)
+            self.switch.turn(self.recorder.records)
 
     def _telling(self, event: str) -> Callable[..., None]:
         def tell(owner: Any, *_: Any) -> None:
@@ -96,10 +106,6 @@ class Instruments:
             if any(isinstance(x, (torch.dtype, Tensor)) for x in args):
                 watch.told("converted", module)
 
-        def zeroing(module: Any, *_: Any) -> None:
-            watch.told("zeroed", module)
-            self._clear(module.parameters())
-
         plain = Module.__setattr__
 
         @functools.wraps(plain)
@@ -112,7 +118,7 @@ class Instruments:
                 listen(watch, Module, "train", before=lambda module, mode=True, *_: watch.told("mode_set", module, mode)),
                 listen(watch, Module, "load_state_dict", before=loading, after=loaded),
                 listen(watch, Module, "to", before=converting),
-                listen(watch, Module, "zero_grad", before=zeroing), put(Module, "__setattr__", __setattr__)]
+                self._zeroing(Module, lambda module: module.parameters()), put(Module, "__setattr__", __setattr__)]
 
     def _module_hooks(self, name: str) -> Undo:
         watch, plain = self.watch, getattr(Module, name)
@@ -123,6 +129,8 @@ class Instruments:
 
             @functools.wraps(hook)
             def heard(module: Any, first: Any, *more: Any) -> Any:
+                if not watch.traces:
+                    return hook(module, first, *more)
                 with quietly():
                     before = tuple([None if g is None else array_of(g).copy() for g in first])
                 result = hook(module, first, *more)
@@ -139,7 +147,7 @@ class Instruments:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         def begin() -> None:
-            for p in (p for group in optimizer.param_groups for p in group["params"]):
+            for p in held_by(optimizer):
                 note_write(p, None)  # by whom was not seen
             self.watch.before_step(optimizer)
 
@@ -151,7 +159,8 @@ class Instruments:
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         def end() -> None:
             site = record.site()
-            for p in (p for group in optimizer.param_groups for p in group["params"]):
+            ring.add_write(None, 0, site)
+            for p in held_by(optimizer):
                 note_write(p, site)
             self.watch.after_step(optimizer)
 
@@ -159,13 +168,29 @@ class Instruments:
         with quietly():
             self.watch.guarded_call("after_step", end)
 
-    def _clear(self, parameters: Any) -> None:
+    def _zeroing(self, owner: Any, parameters_of: Callable[[Any], Any]) -> Undo:
+        """zero_grad() reads and sets each gradient: it is heard of as one event."""
+        plain = owner.zero_grad
+
+        @functools.wraps(plain)
+        def zero_grad(of: Any, *args: Any, **kwargs: Any) -> Any:
+            with quietly():
+                self.watch.guarded_call("zero_grad", self._clear, of, parameters_of(of))
+            self.switch.pause(True)
+            try:
+                return plain(of, *args, **kwargs)
+            finally:
+                self.switch.pause(False)
+
+        return put(owner, "zero_grad", zero_grad)
+
+    def _clear(self, owner: Any, parameters: Any) -> None:
         """Gradients are about to be cleared."""
-        if not self.switch.is_on:  # the recorder sees it by itself
-            site = record.site()
-            for p in parameters:
-                if p.grad is not None:
-                    note_grad(p, "cleared", site)
+        self.watch.told("zeroed", owner)
+        log = [("cleared", record.site(), backward.count_backwards())]
+        for p in parameters:
+            if p.grad is not None:
+                own_notes_of(p).grad_log = log
 
     def _optimizers_and_schedulers(self) -> list[Undo]:
         watch = self.watch
@@ -185,13 +210,9 @@ class Instruments:
             self._optimizers.add(optimizer)
             watch.told("optimizer_constructed", optimizer)
 
-        def zeroing(optimizer: Any, *_: Any) -> None:
-            watch.told("zeroed", optimizer)
-            self._clear(p for group in optimizer.param_groups for p in group["params"])
-
         schedulers = [kind for kind in vars(lr_scheduler).values() if inspect.isclass(kind) and "step" in vars(kind)
                       and issubclass(kind, lr_scheduler.LRScheduler)]
-        return [put(Optimizer, "__init__", __init__), listen(watch, Optimizer, "zero_grad", before=zeroing),
+        return [put(Optimizer, "__init__", __init__), self._zeroing(Optimizer, held_by),
                 listen(watch, Optimizer, "load_state_dict", after=self._telling("state_loaded")),
                 *[listen(watch, kind, "step", before=self._telling("scheduler_stepped")) for kind in schedulers],
                 *[listen(watch, kind, "__init__", after=self._telling("scheduler_made"))
@@ -270,6 +291,10 @@ class Instruments:
         return put(threading.Thread, "run", run)
 
 
+def held_by(optimizer: Any) -> list[Any]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def _parameters(watch: Any) -> list[Undo]:
     """nn.Parameter(...) and its deepcopy."""
     plain, plain_copy = Parameter.__new__, Parameter.__deepcopy__
@@ -310,13 +335,16 @@ def _functions(watch: Any) -> Undo:
     """Function.apply."""
     plain = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
 
-    def applied(function: Any, args: Any, out: Any) -> None:
+    def applied(function: Any, args: Any, out: Any, since: int) -> None:
         site = record.site()
+        if not watch.traces:
+            ring.add(since, sequence_number(), site)
+            return
         ins = tensors_in(args)
         for o in tensors_in((out,)):
             fn = grad_fn_of(o)
             if fn is not None and KEY not in fn.metadata:
-                node = node_for(fn, site)
+                node = node_for(fn, site, since)
                 cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
                 node.cuts = cuts if any(cuts) else None
                 node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
@@ -329,7 +357,7 @@ def _functions(watch: Any) -> Undo:
                     facts_of(o).causes = (Cause("grad-mode-off", site, modes.off_name, sources, origin=modes.off_site),)
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        outer = modes.off_name, modes.off_site
+        outer, since = (modes.off_name, modes.off_site), sequence_number()
         if torch.is_grad_enabled():
             # A reentrant checkpoint without an input that requires grad cuts off what it computes; other forwards do not.
             name = "checkpoint" if cls is CheckpointFunction else f"{cls.__name__}.forward"
@@ -340,7 +368,7 @@ def _functions(watch: Any) -> Undo:
             modes.off_name, modes.off_site = outer
         if not is_internal_function(cls):
             with quietly():
-                watch.guarded_call("apply", applied, cls, args, out)
+                watch.guarded_call("apply", applied, cls, args, out, since)
         return out
 
     return put(torch.autograd.Function, "apply", classmethod(apply))
@@ -394,25 +422,3 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
-
-
-def _uncompiled(watch: Any) -> Undo:
-    """What torch.compile has compiled runs as it is written while it is recorded: a compiler would compile the recorder, too."""
-    plain = torch.compile
-    stances: list[Any] = []
-
-    @functools.wraps(plain)
-    def compile(*args: Any, **kwargs: Any) -> Any:
-        if not stances:
-            stances.append(torch.compiler.set_stance("force_eager"))
-            watch.remarks.append("the program uses torch.compile: its functions run uncompiled while they are recorded")
-        return plain(*args, **kwargs)
-
-    restore = put(torch, "compile", compile)
-
-    def stop() -> None:
-        restore()
-        for stance in stances:
-            stance.__exit__(None, None, None)
-
-    return stop

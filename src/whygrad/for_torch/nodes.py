@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from whygrad.for_torch.arrays import array_of
+from whygrad.for_torch.lean import ring
 from whygrad.for_torch.tensor_facts import Version, causes_of, quietly
 from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad
@@ -21,6 +22,8 @@ from whygrad.why.record import Causes, Site
 next_sequence_number = itertools.count().__next__
 
 KEY = "whygrad"
+# The site of a node that nobody has seen being made.
+NOWHERE = (None, 0)
 
 # torch's names of ops that the table has under another name.
 NAMES = {"native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm", "cudnn_batch_norm": "batch_norm",
@@ -66,12 +69,14 @@ class Node:
     """See why/engine.py. Its classes have the names of torch's nodes."""
 
     __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "lasti", "nonfinite", "operands", "options",
-                 "recorded", "seq", "shapes", "site_code", "takes_number")
+                 "recorded", "seq", "shapes", "site_code", "takes_number", "was_seen")
 
     kind: ClassVar[NodeKind]
     visible = True
 
-    def __init__(self, site: Site | tuple[None, int]) -> None:
+    def __init__(self, site: Site | tuple[None, int], was_seen: bool) -> None:
+        # False if the call that made it was not recorded: of its arguments nothing is known.
+        self.was_seen = was_seen
         self.site_code: Any = site[0]
         self.lasti = site[1]
         self.seq = next_sequence_number()
@@ -109,6 +114,14 @@ class Node:
                 found[self.kind.saved_name(name)] = value
         return found
 
+    def is_freed(self) -> bool:
+        for name in saved_names(type(self.fn)):
+            try:
+                getattr(self.fn, f"_saved_{name}")
+            except RuntimeError as error:
+                return "already been freed" in str(error)
+        return False
+
     def saved_arrays(self) -> dict[str, Any]:
         return {name: array_of(value) for name, value in self.saved().items()}
 
@@ -139,13 +152,14 @@ def _class_of(fn: Any) -> type[Node]:
     return found
 
 
-def node_for(fn: Any, site: Site | tuple[None, int]) -> Node:
-    """The node of a `grad_fn`. If it has none yet, it and all behind it get one, with this site."""
+def node_for(fn: Any, site: Site | tuple[None, int], since: int = 0) -> Node:
+    """The node of a `grad_fn`. If it has none yet, it and all behind it get one, with this site; those whose sequence number is
+    below `since` were made by earlier calls, which nobody has recorded."""
     metadata = fn.metadata
     known: Node | None = metadata.get(KEY)
     if known is not None:
         return known
-    first = _make(fn, metadata, site)
+    first = _make(fn, metadata, site, since)
     pending = [(first, fn)]
     while pending:
         node, fn = pending.pop()
@@ -158,15 +172,16 @@ def node_for(fn: Any, site: Site | tuple[None, int]) -> Node:
             metadata = behind.metadata
             known = metadata.get(KEY)
             if known is None:
-                known = _make(behind, metadata, site)
+                known = _make(behind, metadata, site, since)
                 pending.append((known, behind))
             edges.append(known)
         node.edges = tuple(edges)
     return first
 
 
-def _make(fn: Any, metadata: dict[str, Any], site: Site | tuple[None, int]) -> Node:
-    node = _class_of(fn)(site)
+def _make(fn: Any, metadata: dict[str, Any], site: Site | tuple[None, int], since: int) -> Node:
+    was_seen = site is not NOWHERE and (not since or fn._sequence_nr() >= since)
+    node = _class_of(fn)(site if was_seen else ring.site_of(fn._sequence_nr()) or NOWHERE, was_seen)
     for name, theirs in node.kind.options.items():
         value = _signed(getattr(fn, f"_saved_{theirs}", None))
         node.options[name] = (value,) if name == "axis" else value
@@ -178,9 +193,6 @@ def _make(fn: Any, metadata: dict[str, Any], site: Site | tuple[None, int]) -> N
 def _signed(x: Any) -> Any:
     """torch shows a negative option as an unsigned number."""
     return x - 2**64 if isinstance(x, int) and x >= 2**63 else x
-
-
-NOWHERE = (None, 0)
 
 
 def grad_fn_of(t: Tensor) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import errors
 from whygrad.for_torch.arrays import array_of, has_numbers, has_own_dispatch
+from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, Node, grad_fn_of, node_for, source_of
 from whygrad.for_torch.tensor_facts import (
@@ -24,6 +26,7 @@ from whygrad.for_torch.tensor_facts import (
     counted,
     facts_of,
     known_facts,
+    note_write,
     own_notes_of,
     quietly,
     version_of,
@@ -33,7 +36,7 @@ from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad
 from whygrad.why import record
 from whygrad.why.audit.observation import Call
-from whygrad.why.record import Cause, Causes, Site
+from whygrad.why.record import Cause, Causes, Site, UnfollowedCause
 from whygrad.why.run_facts import ValueCopy, behind
 
 # Why the result of a function that is no row of the table has no derivative.
@@ -69,6 +72,8 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.watch = watch
         self.records = True
+        # Whether losses, reads and copied values are told while nothing is recorded.
+        self.hears = True
         # False while a call passes by as if there were no mode.
         self.is_on = True
         self._names: dict[Any, str] = {}
@@ -89,16 +94,29 @@ class Recorder(TorchFunctionMode):
             special[getattr(Tensor, name)] = self._copier(how)
         # What to do for each function: a handler, or None for those that are of no interest.
         self._handlers: dict[Any, Handler | None] = dict(special)
+        # The same between the rounds that are recorded: while losses, reads and copies are heard of, and while they are not.
+        cutting = {properties["data"].__get__: self._cut_lean, Tensor.detach: self._cut_lean, torch.tensor: self._op_lean,
+                   torch.as_tensor: self._op_lean}
+        self._lean_op: Handler = self._op_lean
+        self._lean_handlers: dict[Any, Handler | None] = {**special, **cutting}
+        ignored = {getattr(Tensor, name).__get__ for name in ("requires_grad", "grad_fn")} | {
+            getattr(Tensor, name) for name in COPYING}
+        self._resting_handlers = {func: None if func in ignored else handler for func, handler in self._lean_handlers.items()}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not self.is_on:
             return func(*args, **kwargs)
+        handlers = self._handlers if self.records else self._lean_handlers if self.hears else self._resting_handlers
         try:
-            handler = self._handlers[func]
+            handler = handlers[func]
         except KeyError:
-            handler = self._handlers[func] = self._handler_for(func)
-        if handler is None or is_transforming() or any(map(has_own_dispatch, types)):
+            handler = handlers[func] = self._handler_for(func)
+        if handler is None or any(map(has_own_dispatch, types)):
+            return func(*args, **kwargs)
+        if handler is self._lean_op:
+            return handler(func, args, kwargs)
+        if is_transforming():
             return func(*args, **kwargs)
         outer, self._handling.now = self.is_handling(), True
         try:
@@ -114,22 +132,83 @@ class Recorder(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__", "__delete__"):
             of = getattr(getattr(func, "__self__", None), "__name__", "")
-            return self._op if name == "__get__" and of in VIEW_PROPERTIES else None
+            is_op = name == "__get__" and of in VIEW_PROPERTIES
+            return None if not is_op else self._op if self.records else self._lean_op
         if name in SILENT or "record_function" in name.lower():
             return None
-        return self._write if (name.endswith("_") and not name.endswith("__")) or name in WRITING else self._op
+        if (name.endswith("_") and not name.endswith("__")) or name in WRITING:
+            return self._write if self.records else self._write_lean
+        return self._op if self.records else self._lean_op
 
     # Ordinary functions.
 
     def _op(self, func: Any, args: Any, kwargs: Any) -> Any:
+        since = sequence_number()
         out = self._call(func, args, kwargs)
-        self._guarded(self._note, func, args, kwargs, out, False)
+        self._guarded(self._note, func, args, kwargs, out, False, since)
         return out
 
     def _write(self, func: Any, args: Any, kwargs: Any) -> Any:
+        since = sequence_number()
         out = self._call(func, args, kwargs)
-        self._guarded(self._note, func, args, kwargs, out, True)
+        self._guarded(self._note, func, args, kwargs, out, True, since)
         return out
+
+    # The same between rounds that are recorded: see lean.py.
+
+    def _op_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        begin = sequence_number()
+        out = self._call(func, args, kwargs)
+        end = sequence_number()
+        if end != begin:
+            ring.add(begin, end, record.site())
+        elif type(out) is Tensor and not out.requires_grad and not is_transforming():
+            self._guarded(self._note_lean_cut, func, args, out)
+        if self.hears:
+            self._guarded(self._heard, func, args, kwargs, out)
+        return out
+
+    def _write_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._op_lean(func, args, kwargs)
+        self._guarded(self._note_lean_write, args)
+        return out
+
+    def _cut_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = self._call(func, args, kwargs)
+        self._guarded(self._note_lean_cut, func, args, out)
+        return out
+
+    def _note_lean_write(self, args: Any) -> None:
+        if args and isinstance(args[0], Tensor):
+            site = record.site()
+            ring.add_write(args[0].shape, counted(args[0]), site)
+            if known_facts(args[0]) is not None:
+                note_write(args[0], site)
+
+    def _note_lean_cut(self, func: Any, args: Any, out: Tensor) -> None:
+        """The cause alone: what is behind it is not searched, and so an answer must not conclude from what it does not find."""
+        known: Causes = ()
+        for x in args:
+            if type(x) is list or type(x) is tuple:
+                x = next((y for y in x if isinstance(y, Tensor) and y.requires_grad), None)
+            if not isinstance(x, Tensor):
+                continue
+            if x.requires_grad:
+                facts_of(out).causes = (self._lean_cause(func),)
+                return
+            known = known or causes_of(x)
+        if known and known[0].kind != "created":
+            facts_of(out).causes = known
+
+    def _lean_cause(self, func: Any) -> Cause:
+        name, site = getattr(func, "__name__", ""), record.site()
+        if func is Tensor.detach or name == "__get__":
+            return UnfollowedCause("detach", site, ".detach()" if name == "detach" else ".data")
+        if func is torch.tensor or func is torch.as_tensor:
+            return UnfollowedCause("value-copied-out", site, "torch.tensor(...)")
+        if torch.is_grad_enabled():
+            return UnfollowedCause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"))
+        return UnfollowedCause("grad-mode-off", site, modes.off_name, (), modes.off_site)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
         try:
@@ -147,12 +226,7 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.watch.failed_in(note.__name__.strip("_"), error)
 
-    def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool) -> None:
-        if not self.records:
-            if writes:
-                self._written(tensors_in(args[:1]), record.site())
-            self._heard(func, args, kwargs, out)
-            return
+    def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool, since: int) -> None:
         outs = tensors_in((out,))
         if not all(map(has_numbers, outs)):
             return
@@ -163,7 +237,7 @@ class Recorder(TorchFunctionMode):
                 self._written(tensors_in((kwargs["out"],)) if "out" in kwargs else ins[:1], site)
                 outs = outs or ins[:1]
             for o in outs:
-                self._note_result(func, o, ins, site, writes)
+                self._note_result(func, o, ins, site, writes, since)
         self._heard(func, args, kwargs, out)
 
     def _name_of(self, func: Any) -> str:
@@ -175,19 +249,19 @@ class Recorder(TorchFunctionMode):
                 found.startswith("torch.Tensor.")) else found
         return name
 
-    def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool) -> None:
+    def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool, since: int) -> None:
         fn = grad_fn_of(o)
         if fn is not None:
             if KEY not in fn.metadata:
-                self._record(func, fn, o, ins, site)
+                self._record(func, fn, o, ins, site, since)
         elif not o.requires_grad or (o._is_view() and not torch.is_grad_enabled()):
             if writes or not any(o is i for i in ins):
                 facts_of(o).causes = self._causes(func, ins, site)
         elif known_facts(o) is None:  # a new leaf that requires grad
             facts_of(o).causes = record.created()
 
-    def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site) -> None:
-        node = node_for(fn, site)
+    def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site, since: int) -> None:
+        node = node_for(fn, site, since)
         name = getattr(func, "__name__", "")
         cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
         node.cuts = cuts if any(cuts) else None
@@ -204,10 +278,8 @@ class Recorder(TorchFunctionMode):
                 for edge in node.edges:
                     if isinstance(edge, Node) and edge.site == site and edge.shapes is None:
                         edge.shapes = shapes
-        if o.is_floating_point() and o.numel() <= MAX_TESTED and o.device.type == "cpu":
-            with torch.no_grad():  # or the test would save its argument, and be seen by hooks of saved tensors
-                if not bool(torch.isfinite(o.detach()).all()):
-                    node.nonfinite = "nan" if bool(torch.isnan(o.detach()).any()) else "inf"
+        if o.is_floating_point() and o.device.type == "cpu" and o.numel() <= MAX_TESTED:
+            node.nonfinite = nonfinite_in(o)
 
     def _share_operands(self, node: Node) -> None:
         """Nodes made inside of the same call (the transposed weight of a linear layer) may have saved its arguments as well."""
@@ -388,7 +460,7 @@ class WatchedHook:
 
     def __call__(self, g: Tensor) -> Any:
         with quietly():
-            is_known = has_numbers(g)
+            is_known = self.watch.traces and has_numbers(g)
         if not is_known:
             return self.hook(g)
         with quietly():
@@ -446,6 +518,15 @@ def address_of(t: Tensor) -> int:
         return t.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
         return 0
+
+
+def nonfinite_in(t: Tensor) -> str:
+    """ "nan", "inf", or "" if all numbers are finite. A sum is fast, and finite only then; a few finite sums overflow."""
+    with torch.no_grad():
+        t = t.detach()
+        if math.isfinite(t.sum()) or bool(torch.isfinite(t).all()):
+            return ""
+        return "nan" if bool(torch.isnan(t).any()) else "inf"
 
 
 def is_transforming() -> bool:

@@ -70,7 +70,8 @@ class Observing(Protocol):
 class Engine(Protocol):
     # "whygrad" or "torch".
     name: str
-    # True if the facts of every tensor are recorded, False if only those of tensors made under a watch are.
+    # True if the facts of every tensor are recorded, at next to no cost; False if only those of tensors made under a watch are,
+    # and that dearly: then only some rounds of a long run are recorded.
     records_always: bool
     # Classes of the engine.
     tensor_class: type
@@ -93,6 +94,9 @@ class Engine(Protocol):
     def shape_of(self, t: Tensor) -> tuple[int, ...]: ...
     def kind_of(self, t: Tensor) -> str: ...
     def address_of(self, t: Tensor) -> int: ...
+    def is_near(self, t: Tensor) -> bool: ...
+    def total_later(self, tensors: tuple[Tensor, ...]) -> Callable[[], float | None]: ...
+    def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]: ...
     def base_of(self, t: Tensor) -> Any: ...
 
     # Of a node.
@@ -109,6 +113,7 @@ class Engine(Protocol):
     def saved_of(self, node: Node) -> dict[str, Any]: ...
     def versions_saved_by(self, node: Node) -> Iterable[Any]: ...
     def output_of(self, node: Node) -> Any: ...
+    def was_seen(self, node: Node) -> bool: ...
     def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
     def run_in_double(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
 
@@ -240,6 +245,22 @@ def address_of(t: Tensor) -> int:
     return current.address_of(t)
 
 
+def is_near(t: Tensor) -> bool:
+    """True if its numbers can be read without waiting for a device."""
+    return current.is_near(t)
+
+
+def total_later(tensors: tuple[Tensor, ...]) -> Callable[[], float | None]:
+    """The sum of all elements: a function that gives it, or None while a device has not come so far. Nothing waits."""
+    return current.total_later(tensors)
+
+
+def glance(parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
+    """How many have a gradient; and, if it `measures`, a function that gives "zero" or "bad" if one of the gradients is all
+    zeros or not finite, else "", or None while a device has not come so far."""
+    return current.glance(parameters, measures)
+
+
 def base_of(t: Tensor) -> Any:
     """The tensor of which `t` is a view, or None."""
     return current.base_of(t)
@@ -298,6 +319,11 @@ def versions_saved_by(node: Node) -> Iterable[Any]:
 def output_of(node: Node) -> Any:
     """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
     return current.output_of(node)
+
+
+def was_seen(node: Node) -> bool:
+    """False if the call that made the node was not recorded: of arguments without history nothing is known."""
+    return current.was_seen(node)
 
 
 def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -50,7 +50,7 @@ def explain(t: Any, *, loss: Tensor | None = None) -> Any:
 
         return explain_module(t, loss)
     question = Question(t, loss)
-    return first_confirmed(verdicts_on(question)) or _nothing_wrong(question)
+    return cut_off.not_traced(question) or first_confirmed(verdicts_on(question)) or _nothing_wrong(question)
 
 
 def verdicts_on(q: Question) -> list[Verdict]:
@@ -92,5 +92,5 @@ NOT_REQUIRED: list[Rule] = [no_history]
 
 LEAF_WITHOUT_GRADIENT: list[Rule] = [
     cut_off.raised, cut_off.cleared, cut_off.no_backward, cut_off.not_stored, cut_off.returned_none, cut_off.switched_on_late,
-    cut_off.patched_loss, cut_off.patched_value, cut_off.cut, cut_off.copied_out, cut_off.cleared_earlier,
-    cut_off.not_seen, cut_off.unused]
+    cut_off.patched_loss, cut_off.patched_value, cut_off.cut, cut_off.copied_out, cut_off.not_seen, cut_off.cleared_earlier,
+    cut_off.unused]

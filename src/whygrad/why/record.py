@@ -73,6 +73,9 @@ class Cause:
 
     __slots__ = ("behind", "detail", "kind", "origin", "site")
 
+    # Whether `behind` has everything that was cut off.
+    is_followed = True
+
     def __init__(self, kind: str, where: Site | None, detail: str = "", sources: tuple[Any, ...] = (),
                  origin: Site | None = None) -> None:
         self.kind = kind
@@ -88,6 +91,13 @@ class Cause:
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"
+
+
+class UnfollowedCause(Cause):
+    """A cause that was noted in passing, without a search for what it cut off."""
+
+    __slots__ = ()
+    is_followed = False
 
 
 class Created(Cause):

@@ -69,8 +69,9 @@ class Watch(EventLog):
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
-        # Reads of gradients by the program.
+        # Reads of gradients by the program, and how many of each line were evaluated.
         self._reads = 0
+        self._reading: dict[Any, int] = {}
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
         self._looks: dict[Any, int] = {}
@@ -97,9 +98,19 @@ class Watch(EventLog):
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
-        self.traces = on or self.live or self._reads > 0
+        self.traces = not self.audit.is_suspended and (on or (self.live and engine.current.records_always) or (
+            self._reads > 0 and not self._trusts_reads()))
         record.search_limit = 1_000_000 if self.traces else record.DEFAULT_SEARCH_LIMIT
         engine.current.listen(self._hears_calls, self.traces)
+
+    @guarded
+    def suspend(self, on: bool) -> None:
+        """Look at nothing for a while: values must not be read now."""
+        self.audit.suspend(on)
+
+    def _trusts_reads(self) -> bool:
+        """True if all lines that read gradients were evaluated often enough, and tracing is dear."""
+        return not engine.current.records_always and all(count > TRUSTED_AFTER for count in self._reading.values())
 
     def listen(self, on: bool) -> None:
         self._hears_calls = on
@@ -165,7 +176,7 @@ class Watch(EventLog):
             self._provisional.append(self.tested)
         for where, moment, found in self._provisional:
             explanation = first_confirmed(found)
-            if explanation is not None and explanation.category != "ok":
+            if explanation is not None and explanation.category not in ("ok", "not-seen"):
                 self._add_answer(where, explanation, moment)
         for optimizer in self.optimizers():
             self.leaving(optimizer)
@@ -222,7 +233,14 @@ class Watch(EventLog):
         question = Question(t, frame=frame)
         if what == "grad":
             self._reads += 1
-            if not self.traces and not self._is_known(t):
+            site = frame.f_code, frame.f_lasti
+            self._reading.setdefault(site, 0)
+            if not self.traces and self._trusts_reads():
+                if value is None:
+                    self.audit.arm()
+                return
+            self._reading[site] += self.traces
+            if not self.traces and (not self._is_known(t) or not engine.current.records_always):
                 self.trace(True)  # from now on
                 return
             self._read_grad(question, value)
@@ -261,6 +279,7 @@ class Watch(EventLog):
     @guarded
     def before_step(self, optimizer: Any) -> None:
         if self.audit.is_resting:
+            self.audit.glance(optimizer)
             return
         self.audit.begin_step(optimizer)
         if not self.traces:
@@ -324,6 +343,8 @@ class Watch(EventLog):
     @guarded
     def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
         """Gradients were clipped. `total` is their norm before, if the function returns it."""
+        if self.audit.is_resting and is_tensor(total) and not engine.is_near(total):
+            return  # the program would wait for the device
         listed = [parameters] if is_tensor(parameters) else parameters
         norm = None if total is None else float(total)
         self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))
@@ -356,7 +377,7 @@ class Watch(EventLog):
         where, moment = question.read, self._moment()
         first = found[0]
         if isinstance(first, Explanation):
-            if first.category not in ("ok", "no-backward", "grad-assigned"):
+            if first.category not in ("ok", "no-backward", "grad-assigned", "not-seen"):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
                 self._add_answer(where, first, moment)

@@ -96,7 +96,13 @@ class Audit:
         self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
+        # True while values must not be read.
+        self.is_suspended = False
         self._is_armed = False
+        # How often a symptom has armed it, and the round from which on it may again.
+        self._armings = self._next_arming = 0
+        # Backward passes of a program that has no optimizer.
+        self._passes = 0
         # The first steps of a new optimizer are observed, however late it is made; how many each line has made.
         self._observed_until = 0
         self._made_at: dict[Any, int] = {}
@@ -126,19 +132,54 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        observe = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        is_due = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
-        self._rest(not observe and not self._is_armed and not rounds.is_listened(self.round))
+        listen = engine.current.records_always and (self._is_armed or rounds.is_listened(self.round))
+        self._rest(self.is_suspended or not (observe or listen))
 
     def _rest(self, on: bool) -> None:
         if on != self.is_resting:
             self.is_resting = on
             self.watch.listen(not on)
 
+    def suspend(self, on: bool) -> None:
+        self.is_suspended = on
+        self._look()
+
     def arm(self) -> None:
-        """Somebody else has written a parameter: do not rest any more."""
+        """Something has changed (somebody else has written a parameter, a gradient is missing): look closely from the next round
+        on. Where that is dear, do so for two rounds, and each time later than before."""
         self._is_armed = True
+        if not engine.current.records_always and self.round >= self._next_arming:
+            self._observed_until = max(self._observed_until, self.round + 1 + rounds.ARMED)
+            self._armings += 1
+            self._next_arming = self.round + (rounds.ARMED << self._armings)
+
+    def glance(self, optimizer: Any) -> None:
+        """Before a step in a round in which the audit rests."""
+        if engine.current.records_always:
+            return  # it does not rest for long
+        known = self.record_of(optimizer)
+        self.tell("before_step", known)
+        if self.round % rounds.GLANCE_EVERY:
+            return
+        if known.symptom is not None and (state := known.symptom()) is not None:
+            if state and state != known.glanced_state:
+                self.arm()
+            known.glanced_state, known.symptom = state, None
+        measures = known.symptom is None and self.round % rounds.MEASURE_EVERY == 0
+        count, later = engine.glance(known.parameters, measures)
+        if measures:
+            known.symptom = later
+        if count < known.with_gradient:
+            self.arm()
+        elif count > known.with_gradient:  # no backward that was traced may have reached some of them, but one has
+            for p in known.parameters:
+                if engine.grad_of(p) is not None and engine.notes_of(p).reached_by is None:
+                    engine.own_notes_of(p).reached_by = engine.last_backward()
+        known.with_gradient = count
 
     def listeners(self, event: str) -> list[Callable[..., None]]:
         """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
@@ -190,10 +231,18 @@ class Audit:
         if known is None:
             known = self.losses[site] = LossRecord(site)
             drop_oldest(self.losses, MAX_LOSSES)
+        was_finite = known.nonfinite_round is None
         known.note(self.round, tensors, keep)
-        if known.nonfinite_round == self.round and not self.is_observing:
+        if was_finite and known.nonfinite_round is not None and not self.is_observing:
+            self._observed_until = self.round + rounds.ARMED
             self._rest(False)
-            self._observe(True)  # this backward shows where it comes from
+            self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
+        if not engine.current.records_always and not any(record.steps for record in self.optimizers.values()):
+            # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
+            self._passes += 1
+            if self._passes > rounds.PASSES_WITHOUT_STEP:
+                self.round += 1
+                self._look()
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
@@ -228,6 +277,8 @@ class Audit:
         known = self.record_of(optimizer)
         known.steps += 1
         known.last_round = self.round
+        if not engine.current.records_always:
+            self.tell("after_step", known)
         self.round += 1
         self._look()
 

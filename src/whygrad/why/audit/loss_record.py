@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from whygrad.why.audit.series import Series
-from whygrad.why.engine import array_of, size_of
+from whygrad.why.engine import total_later
 from whygrad.why.record import Site
+
+# Values that may be on their way: a device is some steps behind.
+MAX_COMING = 64
 
 
 class LossRecord:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.values = Series()
+        # Values on their way from a device, with their rounds.
+        self._coming: deque[tuple[int, Callable[[], float | None]]] = deque()
         # The first round whose loss was not finite.
         self.nonfinite_round: int | None = None
         # How often the line asked to retain the graph.
         self.retained = 0
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
-        is_scalar = len(tensors) == 1 and size_of(tensors[0]) == 1
-        total = float(array_of(tensors[0]).item() if is_scalar else sum(array_of(t).sum() for t in tensors))
-        self.values.add(number, total)
         self.retained += keep
-        if self.nonfinite_round is None and not math.isfinite(total):
-            self.nonfinite_round = number
+        self._coming.append((number, total_later(tensors)))
+        self.settle()
+
+    def settle(self) -> None:
+        """Take the values that have come from the device."""
+        while self._coming:
+            number, read = self._coming[0]
+            total = read()
+            if total is None and len(self._coming) <= MAX_COMING:
+                return
+            self._coming.popleft()
+            if total is not None:
+                self.values.add(number, total)
+                if self.nonfinite_round is None and not math.isfinite(total):
+                    self.nonfinite_round = number
 
     def is_constant(self) -> bool:
         values = self.values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from whygrad.why import record
@@ -24,6 +25,11 @@ class OptimizerRecord:
         self.last_round = -1
         # The ids of its parameters, collected anew before each step: a program may exchange them.
         self.held_ids = {id(p) for p in self.parameters}
+        # In rounds in which the audit rests: how many parameters had a gradient, and the state of the gradients that was last
+        # seen, or is on its way from the device.
+        self.with_gradient = 0
+        self.glanced_state = ""
+        self.symptom: Callable[[], str | None] | None = None
         # Where the function was called that made it, and so on outwards.
         self.callers = record.callers()
 

@@ -1,8 +1,9 @@
 """How closely each round of a run is looked at. A round is what happens between two steps of optimizers.
 
 - *observed*: calls of functions and modules are heard of, backward passes are traced, arrays are looked at;
-- *listened to*: only what is told at the door and by optimizers, which costs microseconds;
-- else the audit rests: it counts steps and looks whether the loss is finite.
+- *listened to*: only what is told at the door and by optimizers, which costs microseconds on whygrad's own engine; on torch
+  there are no such rounds;
+- else the audit rests: it counts steps, looks whether the loss is finite, and glances at the gradients.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ OBSERVED_FIRST = 12
 # So are the first rounds of a new optimizer (a second stage, another trial), of so many that one line makes.
 OPTIMIZERS_OF_A_LINE = 8
 LISTENED_FIRST, LISTENED_LATER = 256, 64
+# Rounds that are observed after a symptom. While the audit rests: how often it looks which gradients are missing, and measures
+# all of them.
+ARMED, GLANCE_EVERY, MEASURE_EVERY = 2, 4, 32
+# A program without an optimizer: backward passes after which each counts as a round.
+PASSES_WITHOUT_STEP = 64
 
 
 def is_observed(number: int) -> bool:

@@ -10,7 +10,17 @@ from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
-from whygrad.why.engine import Node, Tensor, causes_of, is_node, is_tensor, last_backward, notes_of
+from whygrad.why.engine import (
+    Node,
+    Tensor,
+    causes_of,
+    grad_of,
+    is_node,
+    is_tensor,
+    last_backward,
+    notes_of,
+    was_seen,
+)
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import dotted_names, parse_expression
@@ -258,11 +268,12 @@ def copied_out(q: Question) -> Explanation | None:
 
 
 def not_seen(q: Question) -> Verdict | None:
-    """A part of the graph was made while nothing was recorded: it may be cut there."""
+    """A part of the graph was made while nothing, or nothing but lines, was recorded: it may be cut there."""
     if q.watch is None and q.loss is None and not engine.current.records_always:
         return _unseen_backward()
     for root, backward in q.roots()[:1]:
-        if any(node.site_code is None for node in _breadth_first(root)):
+        if any(not was_seen(node) or any(not cause.is_followed for causes in node.cuts or () for cause in causes)
+               for node in _breadth_first(root)):
             where = "" if backward is None else f" {at(backward.site)}"
             return unless_reached_later(q, Explanation(
                 HEADLINE, "not-seen",
@@ -272,6 +283,20 @@ def not_seen(q: Question) -> Verdict | None:
                 "record the forward as well: start recording before it, and run it again.",
                 locate_all(None if backward is None else backward.site)))
     return None
+
+
+def not_traced(q: Question) -> Explanation | None:
+    """The latest backward ran in a round that was not recorded: what is known of gradients is older."""
+    last = last_backward()
+    if q.watch is None or q.loss is not None or last is None or engine.current.records_always:
+        return None
+    if q.watch.trace_of(last) is not None:
+        return None
+    q.watch.audit.arm()
+    has = "this tensor has a gradient" if grad_of(q.t) is not None else "this tensor has no gradient"
+    return Explanation(has, "not-seen", f"The latest backward, {at(last.site)}, was not recorded in full: in a long run that is "
+                       "done in the first steps and now and then, so where its gradients came from was not seen.",
+                       "ask again after the next step, which is recorded in full.", locate_all(last.site), symptom="ok")
 
 
 def unused(q: Question) -> Verdict | None:

@@ -156,7 +156,7 @@ def _cut_off(held: list[Any]) -> Explanation | None:
 def why_never_reached(p: Any) -> Explanation | None:
     """Why no backward reached a parameter; None if the loss just does not use it."""
     explanation = first_confirmed(verdicts_on(Question(p)))
-    if explanation is None or explanation.category in ("ok", "no-backward", "unused-in-loss"):
+    if explanation is None or explanation.category in ("ok", "no-backward", "not-seen", "unused-in-loss"):
         return None
     return explanation
 

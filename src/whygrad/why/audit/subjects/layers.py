@@ -250,6 +250,9 @@ def _varies(values: np.ndarray) -> bool:
         return bool((values != values[:1]).any())
     rows = values.reshape(values.shape[0], -1)
     with np.errstate(all="ignore"):
+        # Two rows decide in most batches: a third one with much greater numbers would differ from them even more.
+        if float(np.abs(rows[1] - rows[0]).max()) > 2e-6 * max(float(np.abs(rows[:2]).max()), 1e-30):
+            return True
         spread = float(np.abs(rows - rows[:1]).max())
         return not np.isfinite(spread) or spread > 1e-6 * max(float(np.abs(rows).max()), 1e-30)
 

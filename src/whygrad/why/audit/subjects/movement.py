@@ -16,7 +16,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.terms import Terms
 from whygrad.why.audit.values import norm, same, sample
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, causes_of, grad_of, notes_of, size_of, version_of
+from whygrad.why.engine import array_of, causes_of, grad_of, is_near, notes_of, size_of, version_of
 from whygrad.why.locations import expression_at
 from whygrad.why.record import Site
 
@@ -64,6 +64,7 @@ class Moves:
 
 
 class Movement(Subject):
+    every_round = frozenset({"before_step", "after_step"})
     checks = {
         "moves": "the weights move measurably with the steps",
         "not-reset": "nobody but the optimizer sets weights back",
@@ -73,9 +74,18 @@ class Movement(Subject):
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self.moves: dict[int, Moves] = {}
+        self._is_any_written = False
+
+    def _looked_at(self, record: OptimizerRecord) -> list[Any]:
+        """While the audit rests: parameters that somebody else writes as well, if that costs no waiting."""
+        if not self.audit.is_resting:
+            return record.parameters
+        if not self._is_any_written:
+            return []
+        return [p for p in record.parameters if (known := self.moves.get(id(p))) is not None and known.is_written and is_near(p)]
 
     def before_step(self, record: OptimizerRecord) -> None:
-        for p in record.parameters:
+        for p in self._looked_at(record):
             known = self.moves.get(id(p))
             if known is None or known.p is not p:
                 known = self.moves[id(p)] = Moves(p)
@@ -98,7 +108,7 @@ class Movement(Subject):
     def _note_write(self, known: Moves) -> None:
         """Somebody has written the parameter since the last step."""
         now, after = sample(known.p), known.sample_after
-        known.is_written = True
+        known.is_written = self._is_any_written = True
         if (after is not None and same(now, after)) or size_of(known.p) < 2:
             return
         site = self.audit.watch.data_write_site(known.p) or version_of(known.p).site
@@ -116,7 +126,7 @@ class Movement(Subject):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
-        for p in record.parameters:
+        for p in self._looked_at(record):
             known = self.moves.get(id(p))
             if known is None:
                 continue

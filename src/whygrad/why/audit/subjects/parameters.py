@@ -100,7 +100,7 @@ class Parameters(Subject):
 
     def _without_gradient(self, record: OptimizerRecord, p: Any, was_replaced: bool) -> Iterator[Finding]:
         explanation = first_confirmed(self._unreached[id(p)][1]) or first_confirmed(verdicts_on(Question(p)))
-        if explanation is None or explanation.category in ("ok", "no-backward"):
+        if explanation is None or explanation.category in ("ok", "no-backward", "not-seen"):
             return
         if was_replaced and explanation.category in LEFT_BEHIND and not self.audit.name_of(p):
             return

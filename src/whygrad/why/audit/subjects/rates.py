@@ -42,7 +42,7 @@ class Rate:
 
 
 class Rates(Subject):
-    every_round = frozenset({"scheduler_stepped", "iterated"})
+    every_round = frozenset({"before_step", "scheduler_stepped", "iterated"})
     checks = {
         "rate": "the learning rate does not become nothing",
         "schedule": "every schedule is stepped, on the optimizer that trains, after its steps",
