@@ -210,7 +210,8 @@ def _cells(text: bytes) -> bytes:
     """The code of a notebook: the lines of imports alone, since a cell may be no valid Python."""
     notebook = json.loads(text)
     lines: list[str] = []
-    for cell in notebook.get("cells", []) if isinstance(notebook, dict) else []:
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    for cell in cells if isinstance(cells, list) else []:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             lines += (source if isinstance(source, str) else "".join(source)).splitlines()

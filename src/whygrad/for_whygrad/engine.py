@@ -36,7 +36,7 @@ NO_NOTES = Meta()
 class WhygradEngine:
     name = "whygrad"
     records_always = True
-    _calls: CallListener
+    _calls: CallListener | None = None
     tensor_class, node_class, parameter_class, module_class, function_class = Tensor, Node, Parameter, Module, Function
     hooks = SimpleNamespace(**{name: value for part in (hooks, optimizer) for name, value in vars(part).items()
                                if name.startswith("register_")})
@@ -221,10 +221,15 @@ class WhygradEngine:
 
     def instrument(self, watch: Any) -> list[Undo]:
         undo, self._calls = instrument(watch)
-        return undo
+        return [self._fall_silent, *undo]
+
+    def _fall_silent(self) -> None:
+        """The last to be called when a watch ends: from then on `listen` must not switch the listener on again."""
+        self._calls = None
 
     def listen(self, calls: bool, records: bool) -> None:
-        self._calls.switch(calls)  # what is recorded of every call costs next to nothing
+        if self._calls is not None:
+            self._calls.switch(calls)  # what is recorded of every call costs next to nothing
 
     def observing(self, on_call: Callable[[Any], None], on_module: Callable[[Any], None]) -> Observing:
         return Observation(on_call, on_module)

@@ -30,7 +30,7 @@ def describe_cause(cause: Cause, subject: str = "It was") -> CauseText | None:
     """The answer that a cause gives on its own; None for a kind without one."""
     found = _KINDS.get(cause.kind)
     if cause.kind == "grad-mode-off":
-        found = _CHECKPOINT if cause.detail.startswith("checkpoint") else _SAMPLED if _is_sampling(cause) else found
+        found = _CHECKPOINT if cause.detail.startswith("checkpoint") else _SAMPLED if is_sampling(cause) else found
     if cause.kind == "detach" and ".state_dict(" in expression_at(cause.site):
         found = _STATE_DICT
     if cause.kind == "parameter-rewrapped" and cause.detail == "a deepcopy":
@@ -46,7 +46,7 @@ def describe_cause(cause: Cause, subject: str = "It was") -> CauseText | None:
     return CauseText(found.category, text, found.fix.format(detail=cause.detail))
 
 
-def _is_sampling(cause: Cause) -> bool:
+def is_sampling(cause: Cause) -> bool:
     """True for `dist.sample()`, which switches recording off itself."""
     return cause.origin == cause.site and ".sample(" in expression_at(cause.site)
 

@@ -212,11 +212,11 @@ def is_dereferenced(read: SourceLocation | None) -> bool:
         and n.value.col_offset == read.column and ast.unparse(n.value) == _unparsed(read.expression) for n in ast.walk(statement))
 
 
-def expects_none(read: SourceLocation | None) -> bool:
-    """True if the read is compared by `is None`: the program may expect it."""
+def expects_none(read: SourceLocation | None, how: type[ast.cmpop] = ast.Is) -> bool:
+    """True if the read is compared by `is None` (or by `is not None`, if `how` says so): the program may expect it."""
     statement = statement_of(read)
     return read is not None and statement is not None and any(
-        _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
+        _compares_with_none(n, read, how) for n in ast.walk(statement))
 
 
 def switches_requires_grad_on(file: str) -> bool:

@@ -41,9 +41,11 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     explanation = explanation_of(verdict)
     if explanation.category == "grad-cleared" and explanation.symptom == "zero":
         return _was_used_by_hand(question, explanation)
+    read = question.read
+    if explanation.symptom in ("zero", "partly-zero"):
+        return expects_none(read, ast.IsNot)  # only whether there is one
     if explanation.symptom != "none":
         return False
-    read = question.read
     # A guard does not excuse an intermediate tensor: its .grad is always None.
     if (is_guard(read) and explanation.category not in ("non-leaf-no-retain", "leaf-replaced")) or is_asserted(read):
         return True

@@ -161,9 +161,9 @@ class Watch(EventLog):
 
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
+        self.audit.stop()
         for undo in reversed(self._undo):
             undo()
-        self.audit.stop()
         self._conclude()
         record.watching = None
         record.search_limit = record.DEFAULT_SEARCH_LIMIT

@@ -24,6 +24,7 @@ from whygrad.why.audit.subjects.padding import Padding
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.scaling import LossScaling
+from whygrad.why.audit.subjects.sequences import Sequences
 from whygrad.why.audit.subjects.settings import Settings
 from whygrad.why.audit.subjects.structure import Structure
 from whygrad.why.audit.subjects.targets import Targets
@@ -31,5 +32,5 @@ from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    LossInputs, Modes, Layers, Structure, Settings, Aliases, Curvature, Memory, Functions, Loading, Distributed,
-    Padding, Detaching)
+    LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
+    Padding, Detaching, Sequences)

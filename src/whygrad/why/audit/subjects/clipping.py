@@ -31,10 +31,14 @@ class Clipping(Subject):
         super().__init__(audit)
         # By line: the last clip, the shares that survived and the norms before.
         self._clips: dict[Site, tuple[Clip, Series, Series]] = {}
+        # How often each line clipped no gradient at all, for want of parameters.
+        self._empty: dict[Site, int] = {}
 
     def clipped(self, clip: Clip) -> None:
         if clip.site not in self._clips and len(self._clips) > 64:
             return
+        if not clip.parameters:
+            self._empty[clip.site] = self._empty.get(clip.site, 0) + 1
         _, shares, norms = self._clips.get(clip.site, (clip, Series(), Series()))
         if clip.norm is not None:
             if clip.norm > 0:
@@ -48,6 +52,13 @@ class Clipping(Subject):
         return bool(self._clips)
 
     def findings(self) -> Iterator[Finding]:
+        for site, count in self._empty.items():
+            if count >= MIN_CLIPS:
+                yield finding("clip", "clip-misplaced", "this clipping has no effect",
+                              f"The gradients to be clipped {at(site)} were those of no parameter at all, "
+                              f"{count_of(count, 'time')}: a generator such as model.parameters() can be used only once, and is "
+                              "empty afterwards.",
+                              "make a list of the parameters, or call model.parameters() anew each time.", causes=(site,))
         for clip, shares, norms in self._clips.values():
             values = shares.values
             if len(values) < MIN_CLIPS or median(values) > MIN_SHARE or clip.limit > USUAL_LIMIT:

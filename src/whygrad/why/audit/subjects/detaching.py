@@ -14,11 +14,12 @@ from whygrad.why.audit.observation import Call
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import sample
-from whygrad.why.causes import at
+from whygrad.why.causes import at, describe_cause, is_sampling
 from whygrad.why.engine import is_node, is_tensor, size_of, source_of
-from whygrad.why.locations import locate
-from whygrad.why.program_text import parse_expression
-from whygrad.why.record import Site
+from whygrad.why.locations import locate, source_lines
+from whygrad.why.program_text import argument_text, parse_expression
+from whygrad.why.record import Cause, Site
+from whygrad.why.rules.altered import CONSTANT
 from whygrad.why.run_facts import drop_oldest, ledger_of
 
 # Weights of a policy's gradient, and what they are multiplied with: `log_probs * advantages`.
@@ -49,6 +50,9 @@ class Detaching(Subject):
         self._weights: dict[Site, tuple[str, Site | None, set[int]]] = {}
         # By id of a leaf and number of a backward: the round, and a sample of the gradient.
         self._samples: dict[tuple[int, int], tuple[int, np.ndarray]] = {}
+        # By line of a loss: the name of the target, where it was computed, and the rounds; by line of dist.sample() the cause.
+        self._targets: dict[Site, tuple[str, Site | None, set[int]]] = {}
+        self._sampled: dict[Site, tuple[Cause, set[int]]] = {}
         # By the lines of the two backward passes.
         self._mixed: dict[tuple[Site, Site], Mixed] = {}
 
@@ -68,6 +72,23 @@ class Detaching(Subject):
                 rounds = self._weights.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2]
                 rounds.add(self.audit.round)
                 drop_oldest(self._weights, MAX_SITES)
+
+    def loss_called(self, call: Call) -> None:
+        target = call.argument(1, "target")
+        if not self.audit.is_observing or not is_tensor(target) or not target.requires_grad:
+            return
+        here = locate(call.site)
+        text = "" if here is None else argument_text(here, 1)
+        if CONSTANT.search(text) and "(" not in text:
+            source = source_of(target)
+            self._targets.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2].add(self.audit.round)
+            drop_oldest(self._targets, MAX_SITES)
+
+    def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
+        for cause in {cause for causes in node.cuts or () for cause in causes}:
+            if is_sampling(cause) and cause.site is not None:
+                self._sampled.setdefault(cause.site, (cause, set()))[1].add(self.audit.round)
+                drop_oldest(self._sampled, MAX_SITES)
 
     def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
         if self.audit.is_observing and size_of(leaf) > 3 and len(self.audit.optimizers) > 1:
@@ -108,6 +129,20 @@ class Detaching(Subject):
                               "but the gradient of this loss flows into it as well, and changes what it was computed from (the "
                               "critic) so that the loss falls, not so that it is right.",
                               f"detach it: {text}.detach().", causes=(site, made), symptom="unwanted")
+        for site, (text, made, rounds) in self._targets.items():
+            if len(rounds) >= MIN_ROUNDS:
+                yield finding("detached", "missing-detach", "a gradient also flows through the target of the loss",
+                              f"`{text}`, the target of the loss {at(site)}, was computed {at(made)} with history: it is not a "
+                              "constant, so backward also changes the parameters to move the target towards the prediction.",
+                              f"compute the target without history: {text}.detach(), or inside with torch.no_grad().",
+                              causes=(made, site), symptom="unwanted")
+        for site, (cause, rounds) in self._sampled.items():
+            here, answer = locate(site), describe_cause(cause, "It was")
+            if len(rounds) >= MIN_ROUNDS and here is not None and answer is not None and not any(
+                    "log_prob" in line for line in source_lines(here.file)):
+                yield finding("detached", answer.category, "a sample cuts the path to what it was drawn from",
+                              f"{answer.text} What the loss says of the sample does not reach the parameters of the "
+                              "distribution.", answer.fix, causes=(site,), symptom="no-update")
         for (left, applied), mixed in self._mixed.items():
             if len(mixed.rounds) >= MIN_ROUNDS and float(np.median(mixed.cosines)) < OPPOSED:
                 names = [self.audit.name_of(p) for p in mixed.parameters.values()]

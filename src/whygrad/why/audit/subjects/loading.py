@@ -49,6 +49,8 @@ class Loading(Subject):
         # By id of a dataset: the dataset, its random generator, and the line of the loop.
         self._shared: dict[int, tuple[Any, str, int, Site]] = {}
         self._resumed: list[Resumed] = []
+        # Lines that loaded a state of which no name is the model's: a name of the state, and one of the model.
+        self._unmatched: dict[Site, tuple[str, str]] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
         sampler: Any = getattr(loader, "sampler", None)
@@ -71,6 +73,11 @@ class Loading(Subject):
             del self._resumed[:-MAX_FILES]
 
     def state_loaded(self, owner: Any, site: Site) -> None:
+        state = self.audit.watch.loading_state
+        if is_module(owner) and state:
+            own = owner.state_dict()
+            if own and not own.keys() & state.keys():
+                self._unmatched[site] = next(iter(state)), next(iter(own))
         for resumed in self._resumed:
             if is_module(owner):
                 resumed.model_at = resumed.model_at or site
@@ -97,6 +104,12 @@ class Loading(Subject):
                           at=site, causes=(*_lines_with(dataset, f"self.{name}"), site), symptom="wrong-value")
         for resumed in self._resumed:
             yield from self._not_resumed(resumed)
+        for site, (theirs, ours) in self._unmatched.items():
+            yield finding("resuming", "state-not-loaded", "nothing of this state was loaded",
+                          f"load_state_dict {at(site)} was given names such as `{theirs}`, of which the model has none (it has "
+                          f"`{ours}`); with strict=False they are ignored, and the model stays as it was.",
+                          "rename the keys (a prefix such as `module.` comes from DataParallel), and load with strict=True.",
+                          causes=(site,), symptom="no-update")
 
     def _not_resumed(self, resumed: Resumed) -> Iterator[Finding]:
         here = locate(resumed.site)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,9 +10,12 @@ from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import end_of, is_node
+from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Site
 
 MIN_TIMES = 3
+MAX_SUMMANDS = 64
 
 
 class Passes:
@@ -31,12 +35,34 @@ class Loop(Subject):
         self._passes: dict[Site, Passes] = {}
         # Lines of the backward passes since the last step or zero_grad().
         self._open: list[Site] = []
+        # Roots of the backward passes since the last step; lines whose losses were differentiated alone and in a sum: rounds.
+        self._roots: list[tuple[weakref.ref[Any], Site]] = []
+        self._twice: dict[tuple[Site, Site], set[int]] = {}
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         if not backward.only_captures and not self.audit.is_stepping:
             self._passes.setdefault(backward.site, Passes()).count += 1
             self._open.append(backward.site)
             del self._open[:-64]
+            self._compare(backward.site, root)
+
+    def _compare(self, site: Site, root: Any) -> None:
+        """Whether one of the summands of a loss was differentiated before, in the same step."""
+        if not self.audit.is_observing or not is_node(root):
+            return
+        known = {id(node): line for reference, line in self._roots if (node := reference()) is not None}
+        pending, seen = [root], 0
+        while pending and seen < MAX_SUMMANDS:
+            node = end_of(pending.pop())
+            seen += 1
+            if not is_node(node):
+                continue
+            if id(node) in known and node is not root:
+                self._twice.setdefault((known[id(node)], site), set()).add(self.audit.round)
+            elif row_name(node) in ("add", "sum", "stack", "div", "mul", "mean"):
+                pending.extend(edge for edge in node.edges if edge is not None)
+        self._roots.append((weakref.ref(root), site))
+        del self._roots[:-MAX_SUMMANDS]
 
     def zeroed(self, owner: Any, site: Site) -> None:
         if self.audit.is_stepping:
@@ -49,11 +75,20 @@ class Loop(Subject):
 
     def before_step(self, record: OptimizerRecord) -> None:
         self._open = []
+        self._roots = []
 
     def was_seen(self, check: str) -> bool:
         return bool(self._passes) and any(record.steps for record in self.audit.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
+        for (alone, together), rounds in self._twice.items():
+            if len(rounds) >= MIN_TIMES:
+                yield finding(
+                    "applied", "grad-accumulated", "a loss is differentiated twice",
+                    f"What is differentiated {at(alone)} is differentiated once more {at(together)}, as a part of a sum, before "
+                    f"the step: its gradients are added up twice, in {len(rounds)} observed steps.",
+                    "differentiate the sum alone, or each loss alone.", at=together, causes=(together, alone),
+                    symptom="wrong-value")
         if self.audit.watch.reads_gradients():
             return  # the program may use them itself
         for site, passes in self._passes.items():

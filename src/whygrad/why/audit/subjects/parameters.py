@@ -131,6 +131,9 @@ class Parameters(Subject):
         verdict, ledger = self._zero[id(p)][1], ledger_of(p)
         if ledger is None or ledger.last_nonzero or verdict is None:
             return
+        counts = [known.deposit_count for q in record.parameters if (known := ledger_of(q)) is not None]
+        if ledger.deposit_count < 0.3 * max(counts, default=0):
+            return  # an expert that was hardly used
         explanation = first_confirmed([verdict])
         if explanation is not None and explanation.category != "ok" and not explanation.harmless:
             yield self._finding("zero-gradient", explanation, p, record, "gets gradients of zeros only")

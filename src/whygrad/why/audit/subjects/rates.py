@@ -54,6 +54,8 @@ class Rates(Subject):
         # Loaders that were iterated: how often, to tell epochs from batches.
         self._epochs = 0
         self._early: list[tuple[SchedulerRecord, Site]] = []
+        # By id of a record: the rate in the optimizer's defaults, which only new groups take over.
+        self._defaults: dict[int, float] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
         self._epochs += 1
@@ -63,6 +65,7 @@ class Rates(Subject):
         if known is None or known.record is not record:
             known = self.rates[id(record)] = Rate(record)
         known.note(self.audit.round)
+        self._defaults.setdefault(id(record), _default_rate(record))
 
     def scheduler_stepped(self, scheduler: Any, site: Site) -> None:
         known = self.audit.schedulers.get(id(scheduler))
@@ -84,8 +87,22 @@ class Rates(Subject):
     def findings(self) -> Iterator[Finding]:
         for rate in self.rates.values():
             yield from self._nothing(rate)
+            yield from self._in_defaults(rate)
         for known in self.audit.schedulers.values():
             yield from self._schedule(known)
+
+    def _in_defaults(self, rate: Rate) -> Iterator[Finding]:
+        record, values = rate.record, rate.values
+        here = locate(record.stepped_at)
+        if record.steps < MIN_STEPS or values.least != values.greatest or _default_rate(record) == self._defaults[id(record)]:
+            return
+        lines = [] if here is None else lines_matching(here.file, r"\.defaults\[")
+        yield finding("schedule", "schedule-wrong", "the learning rate is written where nobody reads it",
+                      f"The rate in optimizer.defaults of {record.kind}, made {at(record.made_at)}, was changed, but each step "
+                      f"takes it from param_groups, where it stayed {values.last:g}: defaults are only for groups that are "
+                      "added later.",
+                      'write it into the groups: for group in optimizer.param_groups: group["lr"] = ...',
+                      at=record.stepped_at, causes=(*lines, record.made_at))
 
     def _nothing(self, rate: Rate) -> Iterator[Finding]:
         record, values = rate.record, rate.values
@@ -192,6 +209,10 @@ class Rates(Subject):
     def _is_part_of_another(self, known: SchedulerRecord) -> bool:
         return any(known.scheduler is inner for other in self.audit.schedulers.values()
                    for inner in vars(other.scheduler).get("_schedulers", ()))
+
+
+def _default_rate(record: OptimizerRecord) -> float:
+    return float(vars(record.optimizer).get("defaults", {}).get("lr", 0) or 0) if record.optimizer is not None else 0.0
 
 
 def _written_rates(record: OptimizerRecord) -> list[Any]:

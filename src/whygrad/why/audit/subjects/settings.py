@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +12,12 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import address_of, causes_of, is_module, size_of
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 
 MIN_STEPS = 5
+# Names that look like requires_grad.
+MISSPELLED = re.compile(r"requires?_?grads?(ient)?s?")
 # Hooks of one function on one module from which on they pile up.
 MIN_HOOKS = 3
 
@@ -48,12 +53,26 @@ class Settings(Subject):
             return
         for record in self.audit.optimizers.values():
             yield from self._dampened(record)
+            yield from self._misspelled(record)
         yield from self._one_cycle()
         for root in list(self.audit.modules.roots.values()):
             for path, module in root.named_modules():
                 yield from self._piled_up(path, module)
                 yield from self._without_momentum(path, module)
         yield from self._flagged()
+
+    def _misspelled(self, record: OptimizerRecord) -> Iterator[Finding]:
+        """`p.require_grad = False` sets an attribute that nobody reads."""
+        wrong = {name: p for p in record.parameters for name in vars(p)
+                 if MISSPELLED.fullmatch(name) and name != "requires_grad"}
+        here = locate(record.made_at)
+        for name, p in wrong.items():
+            lines = [] if here is None else lines_matching(here.file, rf"\.{name}\s*=")
+            yield finding("options", "frozen", "this parameter was to be frozen, but is trained",
+                          f"`{name}` was set on {self.audit.name_of(p) or 'a parameter'} and others: PyTorch knows no attribute "
+                          "of this name, so nothing is frozen, and the optimizer changes them.",
+                          f"write requires_grad instead of {name}.", at=record.stepped_at, causes=(*lines, record.made_at),
+                          parameters=[self.audit.name_of(p)], symptom="unwanted")
 
     def _same_memory(self) -> Iterator[Finding]:
         for p, q, record in self._shared:
