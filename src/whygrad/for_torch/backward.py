@@ -138,7 +138,8 @@ class Pass:
         self.leaves: list[Tensor] = []
         # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
         self._on_the_way: dict[Any, tuple[Any, str]] = {}
-        # In anomaly mode: the node at which gradients stopped being finite.
+        # In anomaly mode: the node that has run last, and the one at which gradients stopped being finite.
+        self.latest: Node | None = None
         self.infinite: Node | None = None
         self._handles: list[Any] = []
 
@@ -219,7 +220,7 @@ class Pass:
                         facts_of(g).causes = self.backward.causes
 
     def _ran(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> None:
-        self.backward.at = None
+        self.backward.at, self.latest = None, node
         try:
             with quietly():
                 if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):

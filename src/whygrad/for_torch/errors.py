@@ -57,8 +57,8 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
             tell(watch, error, "custom_returns", node, m[2].partition("\n")[0])
     elif "You must implement either the backward or vjp method" in text and at is not None:
         tell(watch, error, "custom_without_backward", at)
-    elif "returned nan values in its" in text and at is not None:  # anomaly mode
-        tell(watch, error, "anomaly", at, running.infinite or at)
+    elif "returned nan values in its" in text and running.latest is not None:  # anomaly mode
+        tell(watch, error, "anomaly", running.latest, running.infinite or running.latest)
     elif "derivative for" in text and "is not implemented" in text and at is not None:
         tell(watch, error, "without_derivative", at)
 
