@@ -45,6 +45,7 @@ class Server:
     """A process that runs programs on one engine."""
 
     def __init__(self, engine: str) -> None:
+        self.engine = engine
         self.process = subprocess.Popen([sys.executable, str(SERVER), engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
 
@@ -64,7 +65,11 @@ class Server:
         self.process.stdout.close()
 
 
-@pytest.fixture(scope="module", params=["whygrad"])
+# What real PyTorch cannot tell: its nodes keep what they saved in single precision, and cannot be run again in double.
+NOT_ON_TORCH = {"underflow_of_power"}
+
+
+@pytest.fixture(scope="module", params=["whygrad", "torch-explained"])
 def servers(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
     both = Server("torch"), Server(request.param)
     yield both
@@ -81,6 +86,9 @@ def test_case(program: Path, servers: tuple[Server, Server]) -> None:
     assert done["code"] == torch["code"] == 0
     shown = json.dumps(done["answers"], indent=1) + done["stderr"]
     assert "could not be resolved" not in done["stderr"], shown
+    if servers[1].engine == "torch-explained" and program.stem in NOT_ON_TORCH:
+        assert done["answers"] == [], shown
+        return
     if truth.categories == ["ok"]:
         assert done["answers"] == [], shown
         return
