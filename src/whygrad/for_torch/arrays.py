@@ -22,8 +22,9 @@ def array_of(t: Any) -> np.ndarray:
         if t.requires_grad:
             t = t.detach()
         try:
-            return t.numpy()  # what is on the CPU, and of a type that NumPy has
-        except (TypeError, RuntimeError):
+            # What is on the CPU, and of a type that NumPy has. `t.numpy()` would keep the program from resizing its memory.
+            return np.from_dlpack(t)
+        except (TypeError, RuntimeError, BufferError, ValueError):
             return _converted(t)
 
 
@@ -33,10 +34,12 @@ def _converted(t: Tensor) -> np.ndarray:
             t = t.coalesce().values() if t.layout is torch.sparse_coo else t.values() if is_sparse(t) else t.to_dense()
         foreign = FOREIGN.get(t.dtype)
         if foreign is not None:
-            return t.cpu().contiguous().view(foreign[0]).numpy().view(foreign[1])
+            return np.from_dlpack(t.cpu().contiguous().view(foreign[0])).view(foreign[1])
         if t.dtype.is_floating_point and t.dtype.itemsize == 1:  # the float8 types
             t = t.float()
-        return np.asarray(t.resolve_conj().resolve_neg().cpu().numpy())
+        if t.dtype == torch.complex32:
+            t = t.to(torch.complex64)
+        return np.from_dlpack(t.resolve_conj().resolve_neg().cpu())
 
 
 _has_own_dispatch: dict[type, bool] = {}
@@ -45,7 +48,7 @@ _has_own_dispatch: dict[type, bool] = {}
 def has_numbers(t: Tensor) -> bool:
     """False for a tensor that only stands for numbers: on the device "meta", a wrapper of torch.func, or a subclass with a
     `__torch_dispatch__` of its own, which would notice if somebody looked at them."""
-    return not (has_own_dispatch(type(t)) or t.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(t))
+    return not (has_own_dispatch(type(t)) or t.is_meta or t.is_nested or torch._C._functorch.is_functorch_wrapped_tensor(t))
 
 
 def has_own_dispatch(kind: type[Any]) -> bool:

@@ -86,7 +86,7 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
             with quietly():
                 if begun is not None and not begun.nodes:
                     watch.guarded_call("post mortem", begun.look_back, outputs)
-                errors.explain_backward(watch, error, begun, outputs, inputs or ())
+                watch.guarded_call("explain_backward", errors.explain_backward, watch, error, begun, outputs, inputs or ())
             raise
         finally:
             if begun is not None:
@@ -105,8 +105,8 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
 
 def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
     global _last
-    if not all(map(has_numbers, outputs)):
-        return None
+    if not all(isinstance(t, Tensor) and has_numbers(t) for t in outputs):
+        return None  # a GradientEdge, or what only stands for numbers
     if accumulates:
         watch.told("differentiated", tuple(outputs), keeps)
     if not all(t.requires_grad for t in outputs):
@@ -142,6 +142,8 @@ class Pass:
         self.latest: Node | None = None
         self.infinite: Node | None = None
         self._handles: list[Any] = []
+        # torch's nodes of the passes inside of which this one runs.
+        self._outer: dict[Node, Any] = {}
 
     def attach(self, watch: Any, roots: list[Any]) -> None:
         seen: set[Any] = set()
@@ -157,6 +159,8 @@ class Pass:
                 self._handles.append(fn.register_prehook(partial(self._depositing, watch, leaf)))
                 continue
             node = node_for(fn, NOWHERE)
+            if node.fn is not None:
+                self._outer[node] = node.fn
             node.fn = fn
             self.nodes.append(node)
             if node.function is not None or "NotImplemented" in type(node).__name__:  # it may raise, or run hooks
@@ -174,6 +178,8 @@ class Pass:
                 continue
             seen.add(fn)
             node = node_for(fn, NOWHERE)
+            if node.fn is not None:
+                self._outer[node] = node.fn
             node.fn = fn
             if node.freed is None and node.is_freed():
                 node.freed = self._freed_by(fn._sequence_nr())
@@ -189,7 +195,7 @@ class Pass:
         for handle in self._handles:
             handle.remove()
         for node in self.nodes:
-            node.fn = None
+            node.fn = self._outer.get(node)
 
     def finish(self, watch: Any, results: Any, keeps_graph: bool) -> None:
         """The backward has run without an error."""

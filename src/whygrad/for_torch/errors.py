@@ -32,7 +32,8 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
     text = str(error)
     at: Node | None = None if running is None else running.backward.at
     # In the order in which they run: the latest first.
-    nodes: list[Node] = [] if running is None else sorted(running.nodes, key=lambda node: -node.fn._sequence_nr())
+    known = [] if running is None else [node for node in running.nodes if node.fn is not None]
+    nodes: list[Node] = sorted(known, key=lambda node: -node.fn._sequence_nr())
     if "does not require grad and does not have a grad_fn" in text:
         tell(watch, error, "no_grad_fn", next((t for t in outputs if not t.requires_grad), outputs[0]))
     elif "backward through the graph a second time" in text or "saved tensors after they have already been freed" in text:
@@ -45,7 +46,7 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
         if stale is not None:
             tell(watch, error, "inplace_saved", stale, _writer(stale, text))
     elif "appears to not have been used in the graph" in text or "Set allow_unused=True" in text:
-        reached = leaves_from([source_of(t) for t in outputs])
+        reached = leaves_from([source_of(t) for t in outputs if isinstance(t, Tensor)])
         unused = next(((i, t) for i, t in enumerate(inputs) if not any(t is leaf for leaf in reached)), None)
         if unused is not None:
             tell(watch, error, "unused_input", *unused)
@@ -57,7 +58,7 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
             tell(watch, error, "custom_returns", node, m[2].partition("\n")[0])
     elif "You must implement either the backward or vjp method" in text and at is not None:
         tell(watch, error, "custom_without_backward", at)
-    elif "returned nan values in its" in text and running.latest is not None:  # anomaly mode
+    elif "returned nan values in its" in text and running is not None and running.latest is not None:  # anomaly mode
         tell(watch, error, "anomaly", running.latest, running.infinite or running.latest)
     elif "derivative for" in text and "is not implemented" in text and at is not None:
         tell(watch, error, "without_derivative", at)
@@ -66,7 +67,7 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
 def _stale(at: Node | None, nodes: list[Node]) -> Node | None:
     """The node whose saved value was written since: torch says so again if it is asked for that value."""
     for node in nodes if at is None else [at, *[n for n in nodes if n is not at]]:
-        for name in saved_names(type(node.fn)) if node.fn is not None else ():
+        for name in saved_names(type(node.fn)) if node.fn is not None and not node.is_packed else ():
             try:
                 getattr(node.fn, f"_saved_{name}")
             except RuntimeError as error:

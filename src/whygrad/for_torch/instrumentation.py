@@ -21,14 +21,13 @@ from torch.utils.data import DataLoader, WeightedRandomSampler
 
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
-from whygrad.for_torch.arrays import array_of
 from whygrad.for_torch.compiling import Compiling, captures
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
-from whygrad.for_torch.recorder import Recorder, address_of, cut, tensors_in
+from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, cut, tensors_in
 from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
 from whygrad.for_torch.traceback_lines import leave_out_the_recorder
 from whygrad.for_torch.warning_places import name_the_programs_lines
@@ -126,20 +125,7 @@ class Instruments:
         @functools.wraps(plain)
         def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
             watch.hook_registered(hook)
-
-            @functools.wraps(hook)
-            def heard(module: Any, first: Any, *more: Any) -> Any:
-                if not watch.traces:
-                    return hook(module, first, *more)
-                with quietly():
-                    before = tuple([None if g is None else array_of(g).copy() for g in first])
-                result = hook(module, first, *more)
-                with quietly():
-                    after = first if result is None else result if isinstance(result, tuple) else (result,)
-                    watch.hook_ran(None if modes.running is None else modes.running.at, hook, before, after)
-                return result
-
-            return plain(module, heard, *args, **kwargs)
+            return plain(module, WatchedModuleHook(watch, hook), *args, **kwargs)
 
         return put(Module, name, register)
 

@@ -15,11 +15,15 @@ def _is_on_stack(mode: TorchFunctionMode) -> bool:
 
 
 def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:
-    """The program leaves its own modes in reverse order: so this one is always at the bottom of the stack."""
+    """The program leaves its own modes in reverse order: so this one is at the bottom of the stack, where only the mode of
+    torch.set_default_device() may be below it, which torch looks for there."""
     others: list[Any] = []
     while torch._C._len_torch_function_stack():
-        others.append(torch._C._pop_torch_function_stack())
-    for other in ([mode] if is_wanted else []) + [other for other in reversed(others) if other is not mode]:
+        others.insert(0, torch._C._pop_torch_function_stack())
+    others = [other for other in others if other is not mode]
+    default = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+    place = int(bool(others) and others[0] is default)
+    for other in [*others[:place], *([mode] if is_wanted else []), *others[place:]]:
         torch._C._push_on_torch_function_stack(other)
 
 
@@ -48,6 +52,8 @@ class ModeSwitch:
     @contextmanager
     def again(self) -> Iterator[None]:
         """Record inside of a function that torch runs without modes, or in another thread."""
+        if self._is_paused:  # by a step that has raised, or whose closure computes a loss
+            self.pause(False)
         if not self.is_on or _is_on_stack(self.mode):
             yield
             return

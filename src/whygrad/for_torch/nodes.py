@@ -10,6 +10,7 @@ import itertools
 import re
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from whygrad.for_torch.arrays import array_of
@@ -22,6 +23,7 @@ from whygrad.why.record import Causes, Site
 next_sequence_number = itertools.count().__next__
 
 KEY = "whygrad"
+_saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 # The site of a node that nobody has seen being made.
 NOWHERE = (None, 0)
 
@@ -68,8 +70,8 @@ def plain_name(name: str) -> str:
 class Node:
     """See why/engine.py. Its classes have the names of torch's nodes."""
 
-    __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "lasti", "nonfinite", "operands", "options",
-                 "recorded", "seq", "shapes", "site_code", "takes_number", "was_seen")
+    __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "is_packed", "lasti", "nonfinite",
+                 "operands", "options", "recorded", "seq", "shapes", "site_code", "takes_number", "was_seen")
 
     kind: ClassVar[NodeKind]
     visible = True
@@ -95,6 +97,8 @@ class Node:
         self.operands: tuple[tuple[Version, int, int], ...] = ()
         # True if one of two arguments was a plain number.
         self.takes_number = False
+        # True if the program's saved_tensors_hooks have packed what it saved: to look at that would call them.
+        self.is_packed = _saved_tensors_hooks(True) is not None
         # "nan" or "inf" if the result was not finite.
         self.nonfinite = ""
 
@@ -105,7 +109,7 @@ class Node:
     def saved(self) -> dict[str, Any]:
         """The tensors that torch's node has saved, by the table's names."""
         found: dict[str, Any] = {}
-        for name in saved_names(type(self.fn)) if self.fn is not None else ():
+        for name in saved_names(type(self.fn)) if self.fn is not None and not self.is_packed else ():
             try:
                 value = getattr(self.fn, f"_saved_{name}")
             except RuntimeError:  # freed, or written since
@@ -115,7 +119,7 @@ class Node:
         return found
 
     def is_freed(self) -> bool:
-        for name in saved_names(type(self.fn)):
+        for name in saved_names(type(self.fn)) if not self.is_packed else ():
             try:
                 getattr(self.fn, f"_saved_{name}")
             except RuntimeError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -214,8 +216,7 @@ class Recorder(TorchFunctionMode):
         try:
             return func(*args, **kwargs)
         except Exception as error:
-            with quietly():
-                errors.explain_call(self.watch, error, args)
+            self._guarded(errors.explain_call, self.watch, error, args)
             raise
 
     def _guarded(self, note: Callable[..., None], *about: Any) -> None:
@@ -337,12 +338,12 @@ class Recorder(TorchFunctionMode):
         return read
 
     def _copier(self, how: str) -> Handler:
-        def copy(func: Any, args: Any, kwargs: Any) -> Any:
+        def copied(func: Any, args: Any, kwargs: Any) -> Any:
             value = self._call(func, args, kwargs)
             self._guarded(self._copied, args[0], how)
             return value
 
-        return copy
+        return copied
 
     def _copied(self, t: Tensor, how: str) -> None:
         source = source_of(t)
@@ -456,21 +457,54 @@ class WatchedHook:
     """A hook of the program; the watch hears what it did to the gradient."""
 
     def __init__(self, watch: Any, hook: Any, target: Any) -> None:
-        self.watch, self.hook, self.target = watch, hook, target
+        self.watch, self.hook = watch, hook
+        # Weak: of a leaf it is the leaf itself, which holds its hooks.
+        self._target = (lambda: None) if target is None else weakref.ref(target)
+
+    def __reduce__(self) -> Any:
+        return copy.copy, (self.hook,)  # what is saved is the program's hook
 
     def __call__(self, g: Tensor) -> Any:
         with quietly():
-            is_known = self.watch.traces and has_numbers(g)
-        if not is_known:
-            return self.hook(g)
-        with quietly():
-            before = array_of(g).copy()
-            if modes.running is not None and not modes.running.create_graph:
-                facts_of(g).causes = modes.running.causes
+            before = self.watch.guarded_call("hook", self._before, g)
         result = self.hook(g)
-        with quietly():
-            self.watch.hook_ran(self.target, self.hook, before, g if result is None else result)
+        if before is not None:
+            with quietly():
+                self.watch.hook_ran(self._target(), self.hook, before, g if result is None else result)
         return result
+
+    def _before(self, g: Tensor) -> Any:
+        if not self.watch.traces or not has_numbers(g):
+            return None
+        if modes.running is not None and not modes.running.create_graph:
+            facts_of(g).causes = modes.running.causes
+        return array_of(g).copy()
+
+
+class WatchedModuleHook:
+    """A backward hook of a module; the watch hears what it did to the gradients."""
+
+    def __init__(self, watch: Any, hook: Any) -> None:
+        self.watch, self.hook = watch, hook
+        functools.update_wrapper(self, hook)
+
+    def __reduce__(self) -> Any:
+        return copy.copy, (self.hook,)
+
+    def __call__(self, module: Any, first: Any, *more: Any) -> Any:
+        with quietly():
+            before = self.watch.guarded_call("hook", self._before, first)
+        result = self.hook(module, first, *more)
+        if before is not None:
+            with quietly():
+                after = first if result is None else result if isinstance(result, tuple) else (result,)
+                self.watch.hook_ran(None if modes.running is None else modes.running.at, self.hook, before, after)
+        return result
+
+    def _before(self, grads: Any) -> Any:
+        if not self.watch.traces or not all(map(has_numbers, tensors_in((grads,)))):
+            return None
+        return tuple([None if g is None else array_of(g).copy() for g in grads])
 
 
 @functools.cache

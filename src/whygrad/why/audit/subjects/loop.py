@@ -11,11 +11,13 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import end_of, is_node
-from whygrad.why.gradient_flow import row_name
+from whygrad.why.gradient_flow import ARITHMETIC, TOTALS, row_name
 from whygrad.why.record import Site
 
 MIN_TIMES = 3
 MAX_SUMMANDS = 64
+# What may stand between a loss and its summands.
+SUMMING = ARITHMETIC | TOTALS | {"stack"}
 
 
 class Passes:
@@ -59,7 +61,7 @@ class Loop(Subject):
                 continue
             if id(node) in known and node is not root:
                 self._twice.setdefault((known[id(node)], site), set()).add(self.audit.round)
-            elif row_name(node) in ("add", "sum", "stack", "div", "mul", "mean"):
+            elif row_name(node) in SUMMING:
                 pending.extend(edge for edge in node.edges if edge is not None)
         self._roots.append((weakref.ref(root), site))
         del self._roots[:-MAX_SUMMANDS]

@@ -142,7 +142,7 @@ class Sequences(Subject):
                               "(torch.tril(..., diagonal=0)).",
                               at=site, causes=(*self._masking, site, embedded), symptom="wrong-value")
         for site, offsets in self._offsets.items():
-            if len(offsets) >= MIN_TIMES and set(offsets) == {2}:
+            if len(offsets) >= MIN_TIMES and set(offsets) == {2} and self._labelled:  # not those of a source to translate
                 yield finding("next-token", "target-shifted", "the targets are two tokens on",
                               f"Each target {at(site)} is the token two places after its own: the tokens were shifted twice, by "
                               "the program and by the model (models that take `labels` shift them themselves).",
