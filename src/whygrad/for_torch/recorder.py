@@ -330,7 +330,7 @@ class Recorder(TorchFunctionMode):
             frame: Any = sys._getframe(2)
             while frame.f_code.co_name == "__torch_function__":  # of modes above this one, such as torch.device()
                 frame = frame.f_back
-            if not is_internal(frame):
+            if not is_internal(frame) and has_numbers(args[0]):
                 with quietly():
                     self.watch.read(args[0], what, value, frame)
             return value
