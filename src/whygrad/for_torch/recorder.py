@@ -330,9 +330,10 @@ class Recorder(TorchFunctionMode):
             frame: Any = sys._getframe(2)
             while frame.f_code.co_name == "__torch_function__":  # of modes above this one, such as torch.device()
                 frame = frame.f_back
-            if not is_internal(frame) and has_numbers(args[0]):
+            if not is_internal(frame):
                 with quietly():
-                    self.watch.read(args[0], what, value, frame)
+                    if has_numbers(args[0]):
+                        self.watch.read(args[0], what, value, frame)
             return value
 
         return read
