@@ -9,7 +9,6 @@ parameters concerned. `#C` marks the lines of the cause. Nobody reads `.grad`.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -52,9 +51,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_program(program: Path, server: Server) -> None:
-    # On torch every second program, to save minutes; WHYGRAD_ALL_PROGRAMS=1 runs all.
-    if server.engine == "torch-explained" and PROGRAMS.index(program) % 2 and not os.environ.get("WHYGRAD_ALL_PROGRAMS"):
-        return
     truth, done = truth_of(program), server.run(program)
     assert done["code"] == 0, done["stderr"]
     assert truth.evidence & set(done["stdout"].splitlines()), done["stdout"]

@@ -209,7 +209,7 @@ class Recorder(TorchFunctionMode):
         if func is torch.tensor or func is torch.as_tensor:
             return UnfollowedCause("value-copied-out", site, "torch.tensor(...)")
         if torch.is_grad_enabled():
-            return UnfollowedCause("non-differentiable-op", site, REASONS.get(name, f"{name} has no derivative"))
+            return UnfollowedCause("non-differentiable-op", site, why_constant(name))
         return UnfollowedCause("grad-mode-off", site, modes.off_name, (), modes.off_site)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -246,8 +246,7 @@ class Recorder(TorchFunctionMode):
         name = self._names.get(func)
         if name is None:
             found = resolve_name(func) or getattr(func, "__name__", "")
-            name = self._names[func] = found.removeprefix("torch.").replace("Tensor.", "Tensor.", 1) if (
-                found.startswith("torch.Tensor.")) else found
+            name = self._names[func] = found.removeprefix("torch.") if found.startswith("torch.Tensor.") else found
         return name
 
     def _note_result(self, func: Any, o: Tensor, ins: list[Tensor], site: Site, writes: bool, since: int) -> None:

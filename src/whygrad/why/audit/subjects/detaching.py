@@ -27,7 +27,7 @@ WEIGHT = re.compile(r"adv|td_err|\bdeltas?\b|reward|\breturns?\b|baseline", re.I
 SCORE = re.compile(r"log_?p|ratio|log_?pi|surr", re.IGNORECASE)
 MIN_ROUNDS = 3
 # Parameters of an optimizer that are looked at, and samples of gradients that are kept.
-MAX_PARAMETERS, MAX_SAMPLES, MAX_SITES = 4, 256, 64
+MAX_PARAMETERS, MAX_SAMPLES, MAX_SITES, MAX_PRODUCTS = 4, 256, 64, 4096
 # The cosine of two gradients from which on they work against each other.
 OPPOSED = -0.3
 
@@ -46,6 +46,8 @@ class Detaching(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
+        # What was found in the text of each product.
+        self._products: dict[Site, list[tuple[int, str]]] = {}
         # By line: the name of the weight, where it was computed, and the rounds.
         self._weights: dict[Site, tuple[str, Site | None, set[int]]] = {}
         # By id of a leaf and number of a backward: the round, and a sample of the gradient.
@@ -61,17 +63,25 @@ class Detaching(Subject):
             return
         if not all(is_tensor(x) and x.requires_grad for x in call.args[:2]):
             return
-        here = locate(call.site)
-        product = None if here is None else parse_expression(here.expression)
-        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
-            return
-        texts = [ast.unparse(product.left), ast.unparse(product.right)]
-        for text, other, x in zip(texts, reversed(texts), call.args, strict=False):
-            if WEIGHT.search(text) and SCORE.search(other) and not SCORE.search(text):
-                source = source_of(x)
-                rounds = self._weights.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2]
-                rounds.add(self.audit.round)
-                drop_oldest(self._weights, MAX_SITES)
+        for position, text in self._weight_at(call.site):
+            source = source_of(call.args[position])
+            rounds = self._weights.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2]
+            rounds.add(self.audit.round)
+            drop_oldest(self._weights, MAX_SITES)
+
+    def _weight_at(self, site: Site) -> list[tuple[int, str]]:
+        """(position, text) of the factor of a product that is named like the weight of a score."""
+        found = self._products.get(site)
+        if found is None:
+            here = locate(site)
+            product = None if here is None else parse_expression(here.expression)
+            texts = [ast.unparse(product.left), ast.unparse(product.right)] if (
+                isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)) else []
+            found = self._products[site] = [
+                (i, text) for i, text in enumerate(texts)
+                if WEIGHT.search(text) and SCORE.search(texts[1 - i]) and not SCORE.search(text)]
+            drop_oldest(self._products, MAX_PRODUCTS)
+        return found
 
     def loss_called(self, call: Call) -> None:
         target = call.argument(1, "target")
