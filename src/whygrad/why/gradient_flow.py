@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whygrad.ops import TABLE
 from whygrad.why import engine
-from whygrad.why.engine import Node, array_of, is_tensor, is_view, saved_of
+from whygrad.why.engine import Node, array_of, end_of, is_node, is_tensor, is_view, saved_of
 
 
 def rows_with(curve: str) -> set[str]:
@@ -24,6 +24,9 @@ STEPWISE = rows_with("stepwise") | {"bernoulli", "poisson", "binomial"}
 COMPARING = rows_with("comparing") | {"l1_loss"}
 
 PRODUCTS, ARITHMETIC, TOTALS = map(rows_with, ("product", "arithmetic", "total"))
+# What may stand between a loss and its summands, and how many are looked at.
+SUMMING = ARITHMETIC | TOTALS | {"stack"}
+MAX_SUMMANDS = 64
 VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 
 # Rows whose derivative can be exactly zero at some values.
@@ -132,6 +135,18 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
 def row_name(node: Node) -> str:
     """The op's name as a user knows it."""
     return engine.current.name_of(node)
+
+
+def summands_of(root: Node) -> Iterator[Node]:
+    """A loss and what it is a sum of, as far as sums, products with numbers and means go."""
+    pending, seen = [root], 0
+    while pending and seen < MAX_SUMMANDS:
+        node = end_of(pending.pop())
+        seen += 1
+        if is_node(node):
+            yield node
+            if row_name(node) in SUMMING:
+                pending.extend(edge for edge in node.edges if edge is not None)
 
 
 def op_phrase(node: Node) -> str:

@@ -147,6 +147,50 @@ def last_assignment(file: str, name: str, before: int) -> ast.stmt | None:
     return max(found, key=lambda s: s.lineno, default=None)
 
 
+def _around(file: str, statement: ast.stmt, *kinds: type[ast.stmt]) -> ast.stmt | None:
+    """The innermost statement of some kinds around another one."""
+    end = statement.end_lineno or statement.lineno
+    found = [s for s in statements(file) if s is not statement and isinstance(s, kinds)
+             and s.lineno <= statement.lineno and (s.end_lineno or s.lineno) >= end]
+    return max(found, key=lambda s: s.lineno, default=None)
+
+
+def scope_around(file: str, statement: ast.stmt) -> ast.AST:
+    """The function or class that a statement is in, or the module."""
+    return (_around(file, statement, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+            or syntax_tree(file) or ast.Module([], []))
+
+
+def loop_around(file: str, statement: ast.stmt) -> ast.stmt | None:
+    """The innermost loop that a statement is in, within its function."""
+    found = _around(file, statement, ast.For, ast.AsyncFor, ast.While)
+    scope = scope_around(file, statement)
+    return None if found is None or found.lineno < getattr(scope, "lineno", 0) else found
+
+
+def is_overwritten(file: str, statement: ast.stmt, name: str) -> bool:
+    """True if each turn of a loop binds a name anew, nobody reads it in the loop, and somebody does after the loop."""
+    loop = loop_around(file, statement)
+    if loop is None:
+        return False
+    reads = [n.lineno for n in ast.walk(scope_around(file, statement))
+             if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    end = loop.end_lineno or loop.lineno
+    return any(line > end for line in reads) and not any(loop.lineno <= line <= end for line in reads)
+
+
+def is_read_after(file: str, statement: ast.stmt, name: str) -> bool:
+    """True if the value that a statement binds to a name may be read: below it, or in the next turn of a loop around it."""
+    scope = scope_around(file, statement)
+    innermost = loop_around(file, statement)
+    if innermost is not None and name not in targets_of(innermost):
+        return True  # the next turn may read it
+    end = statement.end_lineno or statement.lineno
+    last = None if innermost is None else innermost.end_lineno
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno > end
+               and (last is None or n.lineno <= last) for n in ast.walk(scope))
+
+
 def inside_no_grad(file: str, line: int) -> bool:
     """True if a line is in a `with` block or decorated function that switches gradients off."""
     for statement in statements(file):

@@ -21,16 +21,18 @@ from whygrad.why.audit.subjects.movement import Movement
 from whygrad.why.audit.subjects.numbers import Numbers
 from whygrad.why.audit.subjects.optimizers import Optimizers
 from whygrad.why.audit.subjects.padding import Padding
+from whygrad.why.audit.subjects.pairing import Pairing
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.scaling import LossScaling
 from whygrad.why.audit.subjects.sequences import Sequences
 from whygrad.why.audit.subjects.settings import Settings
+from whygrad.why.audit.subjects.statements import Statements
 from whygrad.why.audit.subjects.structure import Structure
 from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
-    Padding, Detaching, Sequences)
+    Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
+    Padding, Detaching, Sequences, Statements)

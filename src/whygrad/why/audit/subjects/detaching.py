@@ -16,7 +16,8 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import sample
 from whygrad.why.causes import at, describe_cause, is_sampling
 from whygrad.why.engine import is_node, is_tensor, size_of, source_of
-from whygrad.why.locations import locate, source_lines
+from whygrad.why.gradient_flow import row_name
+from whygrad.why.locations import expression_at, locate, source_lines
 from whygrad.why.program_text import argument_text, parse_expression
 from whygrad.why.record import Cause, Site
 from whygrad.why.rules.altered import CONSTANT
@@ -28,6 +29,8 @@ SCORE = re.compile(r"log_?p|ratio|log_?pi|surr", re.IGNORECASE)
 MIN_ROUNDS = 3
 # Parameters of an optimizer that are looked at, and samples of gradients that are kept.
 MAX_PARAMETERS, MAX_SAMPLES, MAX_SITES, MAX_PRODUCTS = 4, 256, 64, 4096
+# Rows that draw from a distribution given by tensors.
+SAMPLING = {"normal", "bernoulli", "poisson"}
 # The cosine of two gradients from which on they work against each other.
 OPPOSED = -0.3
 
@@ -55,6 +58,8 @@ class Detaching(Subject):
         # By line of a loss: the name of the target, where it was computed, and the rounds; by line of dist.sample() the cause.
         self._targets: dict[Site, tuple[str, Site | None, set[int]]] = {}
         self._sampled: dict[Site, tuple[Cause, set[int]]] = {}
+        # By line: rounds in which a gradient reached a sample, whose derivative is zero.
+        self._drawn: dict[Site, set[int]] = {}
         # By the lines of the two backward passes.
         self._mixed: dict[tuple[Site, Site], Mixed] = {}
 
@@ -95,6 +100,9 @@ class Detaching(Subject):
             drop_oldest(self._targets, MAX_SITES)
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
+        if row_name(node) in SAMPLING and grads and node.site is not None:
+            self._drawn.setdefault(node.site, set()).add(self.audit.round)
+            drop_oldest(self._drawn, MAX_SITES)
         for cause in {cause for causes in node.cuts or () for cause in causes}:
             if is_sampling(cause) and cause.site is not None:
                 self._sampled.setdefault(cause.site, (cause, set()))[1].add(self.audit.round)
@@ -153,13 +161,23 @@ class Detaching(Subject):
                 yield finding("detached", answer.category, "a sample cuts the path to what it was drawn from",
                               f"{answer.text} What the loss says of the sample does not reach the parameters of the "
                               "distribution.", answer.fix, causes=(site,), symptom="no-update")
+        for site, rounds in self._drawn.items():
+            if len(rounds) >= MIN_ROUNDS:
+                yield finding("detached", "zero-local-derivative", "a sample passes on gradients of zeros",
+                              f"{expression_at(site) or 'What is drawn'} {at(site)} draws random values, and its derivative with "
+                              "respect to mean, standard deviation or probability is defined as zero: what the loss says of "
+                              "the sample does not reach what it was drawn from.",
+                              "write the sample as a function of its parameters: mean + std * torch.randn_like(std), or "
+                              "rsample() of a distribution.", causes=(site,), symptom="no-update")
         for (left, applied), mixed in self._mixed.items():
-            if len(mixed.rounds) >= MIN_ROUNDS and float(np.median(mixed.cosines)) < OPPOSED:
+            if len(mixed.rounds) >= MIN_ROUNDS:
+                cosine = float(np.median(mixed.cosines))
                 names = [self.audit.name_of(p) for p in mixed.parameters.values()]
+                how = "against which they work" if cosine < OPPOSED else "which another loss wants"
                 yield finding("detached", "missing-detach", "a loss leaves gradients in a network that it does not train",
                               f"The backward {at(left)} also reaches {listed(names)}, which another optimizer trains; these "
                               f"gradients are not cleared, and are applied together with those of the backward {at(applied)}, "
-                              f"against which they work (cosine {float(np.median(mixed.cosines)):.2f} in "
-                              f"{count_of(len(mixed.rounds), 'observed step')}).",
+                              f"{how} (cosine {cosine:.2f} in {count_of(len(mixed.rounds), 'observed step')}).",
                               "detach the network's output in the first loss, or call zero_grad() of its optimizer right before "
-                              "its own backward.", at=left, causes=(left, applied), parameters=names, symptom="unwanted")
+                              "its own backward.", at=left, causes=(left, applied), parameters=names, symptom="unwanted",
+                              odd=cosine >= OPPOSED)

@@ -11,7 +11,7 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import sample
+from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import Tensor, array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
@@ -30,7 +30,7 @@ class InputHistory:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.rounds: set[int] = set()
-        self.fingerprints: set[bytes] = set()
+        self.fingerprints: set[tuple[int, ...]] = set()
         self.site: Site | None = None
         self.made: Made | None = None
         self.kind = ""
@@ -90,7 +90,7 @@ class Inputs(Subject):
             return
         history = self.histories.setdefault(id(call.module), InputHistory(call.module))
         if len(history.fingerprints) < 64:
-            history.fingerprints.add(b"".join(sample(x).tobytes() for x in _tensors(call)))
+            history.fingerprints.add(tuple(map(checksum, _tensors(call))))
         history.rounds.add(self.audit.round)
         history.site, history.made = call.site, self.audit.provenance.of(t)
         array = array_of(t)

@@ -10,14 +10,12 @@ from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import end_of, is_node
-from whygrad.why.gradient_flow import ARITHMETIC, TOTALS, row_name
+from whygrad.why.engine import is_node, is_parameter
+from whygrad.why.gradient_flow import summands_of
 from whygrad.why.record import Site
 
 MIN_TIMES = 3
-MAX_SUMMANDS = 64
-# What may stand between a loss and its summands.
-SUMMING = ARITHMETIC | TOTALS | {"stack"}
+MAX_ROOTS = 64
 
 
 class Passes:
@@ -40,6 +38,10 @@ class Loop(Subject):
         # Roots of the backward passes since the last step; lines whose losses were differentiated alone and in a sum: rounds.
         self._roots: list[tuple[weakref.ref[Any], Site]] = []
         self._twice: dict[tuple[Site, Site], set[int]] = {}
+        # Backward passes since the last step or zero_grad() that reached an input, by number: line, and whether a parameter too;
+        # rounds in which such a pass was applied together with another one.
+        self._of_inputs: dict[int, Site] = {}
+        self._attacks: dict[tuple[Site, Site], set[int]] = {}
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         if not backward.only_captures and not self.audit.is_stepping:
@@ -53,18 +55,21 @@ class Loop(Subject):
         if not self.audit.is_observing or not is_node(root):
             return
         known = {id(node): line for reference, line in self._roots if (node := reference()) is not None}
-        pending, seen = [root], 0
-        while pending and seen < MAX_SUMMANDS:
-            node = end_of(pending.pop())
-            seen += 1
-            if not is_node(node):
-                continue
+        for node in summands_of(root):
             if id(node) in known and node is not root:
                 self._twice.setdefault((known[id(node)], site), set()).add(self.audit.round)
-            elif row_name(node) in SUMMING:
-                pending.extend(edge for edge in node.edges if edge is not None)
         self._roots.append((weakref.ref(root), site))
-        del self._roots[:-MAX_SUMMANDS]
+        del self._roots[:-MAX_ROOTS]
+
+    def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
+        if not self.audit.is_observing or self.audit.is_stepping:
+            return
+        if not is_parameter(leaf):
+            self._of_inputs[backward.number] = backward.site
+        elif backward.number not in self._of_inputs:
+            for site in self._of_inputs.values():
+                if site != backward.site:
+                    self._attacks.setdefault((site, backward.site), set()).add(self.audit.round)
 
     def zeroed(self, owner: Any, site: Site) -> None:
         if self.audit.is_stepping:
@@ -74,10 +79,12 @@ class Loop(Subject):
             passes.wasted += 1
             passes.cleared_at = site
         self._open = []
+        self._of_inputs.clear()
 
     def before_step(self, record: OptimizerRecord) -> None:
         self._open = []
         self._roots = []
+        self._of_inputs.clear()
 
     def was_seen(self, check: str) -> bool:
         return bool(self._passes) and any(record.steps for record in self.audit.optimizers.values())
@@ -91,6 +98,15 @@ class Loop(Subject):
                     f"the step: its gradients are added up twice, in {len(rounds)} observed steps.",
                     "differentiate the sum alone, or each loss alone.", at=together, causes=(together, alone),
                     symptom="wrong-value")
+        for (attack, training), rounds in self._attacks.items():
+            if len(rounds) >= MIN_TIMES:
+                yield finding(
+                    "applied", "grad-accumulated", "the gradients of another backward are applied as well",
+                    f"backward() {at(attack)}, which computes the gradient of an input, also adds to the gradients of the "
+                    f"parameters. They are not cleared before the backward {at(training)}, and the step applies both, in "
+                    f"{len(rounds)} observed steps.",
+                    "call optimizer.zero_grad() right before the second backward, or use torch.autograd.grad(loss, x) for the "
+                    "input.", at=training, causes=(attack, training), symptom="wrong-value", odd=True)
         if self.audit.watch.reads_gradients():
             return  # the program may use them itself
         for site, passes in self._passes.items():

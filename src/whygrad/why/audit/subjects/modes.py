@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from whygrad.why import record
-from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_grad_enabled, is_inference_mode_enabled
+from whygrad.why.engine import is_grad_enabled, is_inference_mode_enabled, notes_of
 from whygrad.why.record import Site
 
 MIN_EVALUATIONS = 2
@@ -50,6 +50,8 @@ class Modes(Subject):
         # Dropout that the program calls itself, in training, while a model is in evaluation mode: line -> count.
         self._dropout: dict[Site, int] = {}
         self._dropout_in_training: set[Site] = set()
+        # Frozen batch norms that were called in training mode while gradients are recorded: module, rounds, line.
+        self._drifting: dict[int, tuple[Any, set[int], Site]] = {}
 
     def _mode_of(self, root: Any) -> Mode:
         return self._modes.setdefault(id(root), Mode(root))
@@ -87,8 +89,15 @@ class Modes(Subject):
         self._note_evaluation(call)
 
     def module_called(self, call: ModuleCall) -> None:
+        module = call.module
         if not call.depth:
-            self._last_called = call.module
+            self._last_called = module
+        elif ("BatchNorm" in type(module).__name__ and module.training and module.track_running_stats and is_grad_enabled()
+                and module.weight is not None):
+            if module.weight.requires_grad:
+                self._drifting.pop(id(module), None)
+            else:
+                self._drifting.setdefault(id(module), (module, set(), call.site))[1].add(self.audit.round)
 
     def round_ended(self, number: int) -> None:
         self._last_called = None
@@ -142,11 +151,31 @@ class Modes(Subject):
                               "the numbers are not those of the model that will be used.",
                               "call model.eval() before validating, and model.train() after it.", causes=mode.evaluated_at,
                               symptom="wrong-value")
+        yield from self._frozen_statistics()
         for site, count in self._dropout.items():
             yield finding("evaluation-mode", "train-in-validation", "dropout is active in evaluation mode",
                           f"dropout {at(site)} dropped elements {count_of(count, 'time')} while the model was in "
                           "evaluation mode: F.dropout has training=True as its default, and does not look at model.eval().",
                           "use nn.Dropout, or pass training=self.training.", causes=(site,), symptom="wrong-value")
+
+
+    def _frozen_statistics(self) -> Iterator[Finding]:
+        held = {id(p) for p in self.audit.parameters() if p.requires_grad}
+        drifting = [(module, site) for module, rounds, site in self._drifting.values()
+                    if len(rounds) >= MIN_STEPS and not module.weight.requires_grad and id(module.weight) not in held]
+        for root in list(self.audit.modules.roots.values()) if drifting else ():
+            own = {id(m): path for path, m in root.named_modules()}
+            found = [(own[id(m)], m, site) for m, site in drifting if id(m) in own]
+            switched = [notes.switched_at[1] for _, m, _ in found if (notes := notes_of(m.weight)).switched_at is not None]
+            if found and any(id(p) in held for p in root.parameters()):
+                paths = [path for path, _, _ in found]
+                yield finding("training-mode", "frozen-decayed", "a frozen batch norm still changes",
+                              f"The parameters of {listed(paths)} are frozen, but the layers are in training mode: they "
+                              "normalise with the statistics of each batch, and their running mean and variance move with the "
+                              "data. What they compute does not stay as it was.",
+                              "put the frozen part into evaluation mode after each model.train(): for m in ...: m.eval().",
+                              at=found[0][2], causes=(*switched[:1], found[0][2]), symptom="unwanted", odd=True)
+                return
 
 
 def _has_mode(module: Any) -> bool:

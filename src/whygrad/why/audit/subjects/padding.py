@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.provenance import lines_of
@@ -23,12 +25,14 @@ MAX_SITES = 64
 class Padding(Subject):
     """Models that compute their loss themselves are given `labels` and `attention_mask` (transformers)."""
 
-    checks = {"padding": "padding does not count in the loss"}
+    checks = {"padding": "padding does not count in the loss, and the end of a sequence does"}
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         # By line: calls, labels in all, labels of padding that count, and what made the labels.
         self._calls: dict[Site, tuple[int, int, int, Any]] = {}
+        # By line: the last tokens of sequences, and whether one of them ever had a label.
+        self._ends: dict[Site, tuple[set[int], bool]] = {}
 
     def module_called(self, call: ModuleCall) -> None:
         labels, mask = call.kwargs.get("labels"), call.kwargs.get("attention_mask")
@@ -39,11 +43,33 @@ class Padding(Subject):
         self._calls[call.site] = (calls + 1, total + hidden.size, counted + int((array_of(labels)[hidden] >= 0).sum()),
                                   self.audit.provenance.of(labels))
         drop_oldest(self._calls, MAX_SITES)
+        tokens = call.kwargs.get("input_ids")
+        if hidden.ndim == 2 and hidden.any() and not hidden[:, 0].any() and is_tensor(tokens):
+            self._note_ends(call.site, array_of(tokens), array_of(labels), (~hidden).sum(1) - 1)
+
+    def _note_ends(self, site: Site, tokens: np.ndarray, labels: np.ndarray, last: np.ndarray) -> None:
+        """`last` is the position of each row's last token before the padding."""
+        if tokens.shape != labels.shape:
+            return
+        rows = np.arange(len(tokens))
+        ends, has_label = self._ends.get(site, (set(), False))
+        ends |= set(tokens[rows, last].tolist())
+        has_label |= bool(np.isin(labels, list(ends)).any()) or bool((labels[rows, last - 1] < 0).any())
+        self._ends[site] = ends, has_label
+        drop_oldest(self._ends, MAX_SITES)
 
     def was_seen(self, check: str) -> bool:
         return bool(self._calls)
 
     def findings(self) -> Iterator[Finding]:
+        for site, (ends, has_label) in self._ends.items():
+            if len(ends) == 1 and not has_label and self._calls[site][0] >= MIN_CALLS:
+                yield finding("padding", "class-ignored", "the end of a sequence never counts in the loss",
+                              f"Every sequence that the model was given {at(site)} ends with token {next(iter(ends))}, before "
+                              "the padding begins, and its label is always ignored (-100): the model never learns to stop. Most "
+                              "likely padding and the end of a sequence are one token, and all its labels were masked.",
+                              "mask by position, not by token: labels[attention_mask == 0] = -100.",
+                              at=site, causes=(*lines_of(self._calls[site][3])[:3], site), symptom="wrong-value")
         for site, (calls, total, counted, made) in self._calls.items():
             if calls >= MIN_CALLS and counted >= SHARE * total:
                 yield finding("padding", "padding-in-loss", "padding counts in the loss",

@@ -8,15 +8,16 @@ from itertools import pairwise
 from typing import Any
 
 from whygrad.why.answers import Explanation
-from whygrad.why.audit.finding import Finding, count_of, listed
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import causes_of, is_parameter
+from whygrad.why.engine import causes_of, is_parameter, notes_of
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.module_owners import Owner, owner_of
+from whygrad.why.program_text import lines_matching
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Verdict, first_confirmed
@@ -87,6 +88,7 @@ class Parameters(Subject):
             if not_held is not None or "not-in-optimizer" in self.audit.watch.reported_categories():
                 left_behind.add(id(record))
         for record in records:
+            yield from self._adapters(record)
             if not any(map(was_reached, record.parameters)) and self.audit.watch.is_useless(record.optimizer):
                 continue  # that no step had an effect is told already
             self._examine(record)
@@ -97,6 +99,25 @@ class Parameters(Subject):
                     yield from self._without_gradient(record, p, id(record) in left_behind)
                 elif id(p) in self._zero:
                     yield from self._always_zero(record, p)
+
+    def _adapters(self, record: OptimizerRecord) -> Iterator[Finding]:
+        """An adapter of peft that was loaded for inference, in a model that is trained."""
+        for root in list(self.audit.modules.roots.values()):
+            if not any(id(p) in record.held_ids for p in root.parameters()):
+                continue
+            for module in root.modules():
+                configs = getattr(module, "peft_config", None)
+                if isinstance(configs, dict) and configs and all(getattr(c, "inference_mode", False) for c in configs.values()):
+                    names = [name for name, p in root.named_parameters() if "lora_" in name and not p.requires_grad]
+                    here = locate(record.made_at)
+                    lines = [] if here is None else lines_matching(here.file, r"Peft\w*\.from_pretrained\(")
+                    yield finding("no-gradient", "frozen", "the adapter is frozen, and only what is around it is trained",
+                                  f"The adapter {listed(list(configs))} was loaded for inference: its "
+                                  f"{count_of(len(names), 'parameter')} ({listed(names)}) do not require grad, and the "
+                                  f"optimizer made {at(record.made_at)} trains other parameters of the model only.",
+                                  "load it with is_trainable=True: PeftModel.from_pretrained(base, folder, is_trainable=True).",
+                                  at=record.stepped_at, causes=(*lines[:2], record.made_at), parameters=names)
+                    return
 
     def _without_gradient(self, record: OptimizerRecord, p: Any, was_replaced: bool) -> Iterator[Finding]:
         explanation = first_confirmed(self._unreached[id(p)][1]) or first_confirmed(verdicts_on(Question(p)))
@@ -155,6 +176,8 @@ class Parameters(Subject):
         """Whether a parameter that no optimizer holds is one that the program forgot, rather than one it leaves alone."""
         if self._is_cleared(root):
             return True
+        if (notes_of(p).switched_at or (False,))[0]:
+            return True  # it was frozen, and has been unfrozen since
         around = list(self.audit.modules.modules_around(p))
         if any(id(q) in record.held_ids for q in around[-1].parameters(recurse=False)):
             return True  # another parameter of the same layer is held
@@ -196,6 +219,10 @@ class Parameters(Subject):
             made = [record.made_at] if record.made_at is not None else []
             explanation = not_in_optimizer_explanation(owner, made, listed(visible))
             explanation.headline = f"{count_of(len(names), 'parameter')} that get gradients, but no optimizer updates them"
+            switched = notes_of(found[0]).switched_at
+            if switched is not None and switched[0]:
+                explanation.text += f" requires_grad was switched on {at(switched[1])}, after the optimizer was made."
+                explanation.causes += locate_all(switched[1])
             if not path:
                 explanation.causes += locate_all(*[cause.site for cause in causes_of(found[0])])
             explanation.parameters = names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from whygrad.why.audit.finding import Finding, count_of, finding
@@ -51,14 +52,14 @@ class Rates(Subject):
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self.rates: dict[int, Rate] = {}
-        # Loaders that were iterated: how often, to tell epochs from batches.
-        self._epochs = 0
+        # How often the loop of a line went over a loader: the number of epochs.
+        self._epochs: dict[Site, int] = {}
         self._early: list[tuple[SchedulerRecord, Site]] = []
         # By id of a record: the rate in the optimizer's defaults, which only new groups take over.
         self._defaults: dict[int, float] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
-        self._epochs += 1
+        self._epochs[site] = self._epochs.get(site, 0) + 1
 
     def before_step(self, record: OptimizerRecord) -> None:
         known = self.rates.get(id(record))
@@ -88,6 +89,7 @@ class Rates(Subject):
         for rate in self.rates.values():
             yield from self._nothing(rate)
             yield from self._in_defaults(rate)
+            yield from self._inverted(rate.record)
         for known in self.audit.schedulers.values():
             yield from self._schedule(known)
 
@@ -132,6 +134,33 @@ class Rates(Subject):
                               "epoch, a warmup that does not end), or give the optimizer a rate above zero.",
                               at=record.stepped_at, causes=(*reversed(sites), record.made_at))
 
+    def _inverted(self, record: OptimizerRecord) -> Iterator[Finding]:
+        """Rates that are the smaller, the nearer a layer is to the output."""
+        order = {id(p): i for root in list(self.audit.modules.roots.values()) for i, p in enumerate(root.parameters())}
+        first = {i: float(group["lr"]) for group in record.groups if "lr" in group
+                 and (i := min([order.get(id(p), -1) for p in group["params"]], default=-1)) >= 0}
+        rates = [first[i] for i in sorted(first)]
+        steps = [b / a for a, b in pairwise(rates) if a and b != a]
+        if record.steps >= MIN_STEPS and len(steps) >= 3 and max(steps) < 1 and max(steps) - min(steps) < 0.01 and (
+                rates[-1] < 0.25 * rates[0]):
+            yield finding("rate", "rates-inverted", "the last layers have the smallest learning rates",
+                          f"The groups of {record.kind}, made {at(record.made_at)}, have learning rates that fall by a factor of "
+                          f"{steps[0]:.2g} from layer to layer, from {rates[0]:.2g} at the input to {rates[-1]:.2g} at the "
+                          "output. With layer-wise decay the first layers, which know most already, should move least.",
+                          "count the layers from the output: rate * decay ** (depth - layer).",
+                          at=record.stepped_at, causes=(record.made_at, *_written_rates(record)), odd=True)
+
+    def _in_epochs(self, known: SchedulerRecord, record: OptimizerRecord) -> Iterator[Finding]:
+        """Milestones that fit the number of epochs, of a scheduler that is stepped after every batch."""
+        epochs = max(self._epochs.values(), default=0)
+        marks = getattr(known.scheduler, "milestones", None) or [getattr(known.scheduler, "step_size", 0)]
+        last = max(marks, default=0)
+        if (known.kind in ("MultiStepLR", "StepLR") and 1 < last <= epochs and record.steps >= 3 * epochs
+                and known.steps >= 0.8 * record.steps):
+            shown = ", ".join(map(str, sorted(marks)))
+            yield self._per_batch(known, record, f"its milestones ({shown}) fit the {epochs} epochs of this run, and were over "
+                                  f"after {last} batches of {record.steps}")
+
     def _is_cyclic_by_mistake(self, scheduler: SchedulerRecord, record: OptimizerRecord) -> bool:
         period = getattr(scheduler.scheduler, "T_max", None)
         return (scheduler.kind == "CosineAnnealingLR" and isinstance(period, int) and period > 0
@@ -166,6 +195,7 @@ class Rates(Subject):
                           "of its optimizer: the learning rate stays what it is.",
                           "call scheduler.step() after optimizer.step(), once per epoch or batch as the schedule is meant.",
                           causes=(known.made_at,))
+        yield from self._in_epochs(known, record)
         values = self.rates[id(record)].values if id(record) in self.rates else None
         if (values is not None and known.steps >= MIN_STEPS and values.least == values.greatest
                 and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}):

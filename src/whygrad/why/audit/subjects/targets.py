@@ -56,7 +56,7 @@ class Targets(Subject):
     every_round = frozenset({"sampler_made"})
     checks = {
         "targets-vary": "the targets are not constant",
-        "targets-apart": "the targets are not in the inputs, and belong to them",
+        "targets-apart": "the targets are not in the inputs",
         "classes": "every class occurs in the targets and counts in the loss",
     }
 
@@ -181,7 +181,6 @@ class Targets(Subject):
                 yield from self._constant(history)
             else:
                 yield from self._in_the_inputs(history)
-                yield from self._shuffled_apart(history)
                 yield from self._classes(history)
             yield from self._converted(history)
 
@@ -235,19 +234,6 @@ class Targets(Subject):
                           "and nothing else is learned.",
                           "leave that column out of the features.", at=history.site, causes=(*before[:4], history.site),
                           symptom="wrong-value")
-
-    def _shuffled_apart(self, history: TargetHistory) -> Iterator[Finding]:
-        ours, theirs = _permutations(history.made), _permutations(history.input_made)
-        if not ours or not theirs or ours.keys() & theirs.keys():
-            return
-        shuffles = [next(iter(theirs.values())), next(iter(ours.values()))]
-        is_shared = shuffles[0].site == shuffles[1].site and all(made.callers for made in shuffles)  # one function shuffles both
-        sites = [made.callers[0] if is_shared else made.site for made in shuffles]
-        yield finding("targets-apart", "labels-shuffled", "inputs and targets are shuffled apart",
-                      f"The inputs were put into a random order {at(sites[0])}, the targets {at(sites[-1])} into another: "
-                      "each permutation is drawn anew, so a target no longer belongs to its input.",
-                      "draw one permutation and index both with it.", at=history.site, causes=(*sites[:2], history.site),
-                      symptom="wrong-value")
 
     def _classes(self, history: TargetHistory) -> Iterator[Finding]:
         counts = history.histogram
@@ -339,16 +325,6 @@ def _before_common(first: Made | None, second: Made | None) -> list[Site]:
 
 def is_in_place(function: str) -> bool:
     return function.endswith("_") and not function.endswith("__")
-
-
-def _permutations(made: Made | None) -> dict[int, Made]:
-    """The random permutations by which a tensor was indexed: id, and the call that did it."""
-    found = {}
-    for m in () if made is None else (made, *made.ancestors()):
-        for p in m.parents:
-            if p.name == "randperm":
-                found[id(p)] = m
-    return found
 
 
 def _source_with(made: Made | None, missing: np.ndarray) -> Made | None:

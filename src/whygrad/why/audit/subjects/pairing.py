@@ -1,0 +1,187 @@
+"""Pairing: does every target belong to the input that it is compared with?"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.provenance import Made, lines_of
+from whygrad.why.audit.subject import Subject
+from whygrad.why.causes import at
+from whygrad.why.engine import Tensor, array_of, is_node, is_tensor, shape_of, source_of
+from whygrad.why.gradient_flow import row_name
+from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
+
+MIN_ROUNDS = 4
+MAX_SITES, MAX_TENSORS = 64, 256
+RESHAPING = {"reshape", "view", "flatten"}
+DRAWN = {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_"}
+PRODUCTS = {"mul", "__mul__", "__rmul__"}
+
+
+class Pair:
+    """The predictions and targets of one line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rounds: set[int] = set()
+        # What made the target and the model's input, in the latest round.
+        self.target: Made | None = None
+        self.given: Made | None = None
+        # Rounds whose targets were drawn at random and used for nothing else; whose targets were 0, 1, 2, ...
+        self.unrelated: set[int] = set()
+        self.counting: set[int] = set()
+        # The reshaping that mixed the classes with places: line, shape before and after.
+        self.mixed: tuple[Site, tuple[int, ...], tuple[int, ...]] | None = None
+
+
+class Pairing(Subject):
+    every_round = frozenset({"iterated"})
+    checks = {"pairs": "every target belongs to the input that it is compared with"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        self._pairs: dict[Site, Pair] = {}
+        self._input: Tensor | None = None
+        # By id: tensors that functions were given in this round, and where first; what was reshaped: result, line, shape before.
+        self._used: dict[int, tuple[weakref.ref[Any], Site]] = {}
+        self._reshaped: dict[int, tuple[weakref.ref[Any], Site, tuple[int, ...]]] = {}
+        # Loaders that shuffle, by the line that iterates them.
+        self._shuffling: dict[Site, dict[int, Any]] = {}
+
+    def iterated(self, loader: Any, site: Site) -> None:
+        if type(getattr(loader, "sampler", None)).__name__ == "RandomSampler":
+            self._shuffling.setdefault(site, {})[id(loader)] = loader
+            drop_oldest(self._shuffling, MAX_SITES)
+
+    def module_called(self, call: ModuleCall) -> None:
+        if call.depth == 0:
+            self._input = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
+
+    def round_ended(self, number: int) -> None:
+        self._input = None
+        self._used.clear()
+
+    def called(self, call: Call) -> None:
+        name = call.name.rpartition(".")[2]
+        tensors = [x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)]
+        if name in RESHAPING and tensors and is_tensor(call.result) and call.result.requires_grad:
+            self._reshaped[id(call.result)] = weakref.ref(call.result), call.site, shape_of(tensors[0])
+            drop_oldest(self._reshaped, MAX_TENSORS)
+        elif name in PRODUCTS and len(tensors) == 2 and tensors[0].requires_grad != tensors[1].requires_grad:
+            # A cross-entropy that is written out: target * log_softmax(prediction).
+            prediction, target = tensors if tensors[0].requires_grad else reversed(tensors)
+            source = source_of(prediction)
+            if is_node(source) and row_name(source) == "log_softmax" and shape_of(prediction) == shape_of(target):
+                self._note("the cross-entropy", call.site, prediction, target)
+        for x in tensors:
+            if not self._is_used(x, call.site):
+                self._used[id(x)] = weakref.ref(x), call.site
+
+    def loss_called(self, call: Call) -> None:
+        prediction, target = call.argument(0, "input"), call.argument(1, "target")
+        if self.audit.is_observing and is_tensor(prediction) and is_tensor(target):
+            self._note(call.name.rpartition(".")[2], call.site, prediction, target)
+
+    def _note(self, name: str, site: Site, prediction: Tensor, target: Tensor) -> None:
+        if not prediction.requires_grad or target.requires_grad:
+            return
+        pair = self._pairs.setdefault(site, Pair(name))
+        drop_oldest(self._pairs, MAX_SITES)
+        pair.rounds.add(self.audit.round)
+        pair.target = self.audit.provenance.of(target)
+        pair.given = None if self._input is None else self.audit.provenance.of(self._input)
+        if (pair.target is not None and pair.target.name in DRAWN and pair.target.round == self.audit.round
+                and not self._is_used(target, site)):
+            pair.unrelated.add(self.audit.round)
+        values = array_of(target)
+        if values.ndim == 1 and values.size > 1 and values.dtype.kind in "iu" and (values == np.arange(values.size)).all():
+            pair.counting.add(self.audit.round)
+        known = self._reshaped.get(id(prediction))
+        if name == "cross_entropy" and known is not None and known[0]() is prediction:
+            before, after = known[2], shape_of(prediction)
+            if len(after) == 2 and len(before) > 2 and before[1] == after[1] != before[-1]:
+                pair.mixed = known[1], before, after
+
+    def _is_used(self, t: Tensor, site: Site) -> bool:
+        """Whether a function was given a tensor at another line."""
+        known = self._used.get(id(t))
+        return known is not None and known[0]() is t and known[1] != site
+
+    def was_seen(self, check: str) -> bool:
+        return any(len(pair.rounds) >= MIN_ROUNDS for pair in self._pairs.values())
+
+    def findings(self) -> Iterator[Finding]:
+        for site, pair in self._pairs.items():
+            if len(pair.rounds) < MIN_ROUNDS:
+                continue
+            yield from self._shuffled_apart(site, pair)
+            yield from self._mixed_up(site, pair)
+            if pair.unrelated == pair.rounds:
+                yield self._unrelated(site, pair)
+            if pair.counting == pair.rounds:
+                yield from self._zipped(site, pair)
+
+    def _shuffled_apart(self, site: Site, pair: Pair) -> Iterator[Finding]:
+        ours, theirs = _permutations(pair.target), _permutations(pair.given)
+        if not ours or not theirs or ours.keys() & theirs.keys():
+            return
+        shuffles = [next(iter(theirs.values())), next(iter(ours.values()))]
+        is_shared = shuffles[0].site == shuffles[1].site and all(made.callers for made in shuffles)  # one function shuffles both
+        sites = [made.callers[0] if is_shared else made.site for made in shuffles]
+        yield finding("pairs", "labels-shuffled", "inputs and targets are shuffled apart",
+                      f"The inputs were put into a random order {at(sites[0])}, the targets {at(sites[-1])} into another: "
+                      "each permutation is drawn anew, so a target no longer belongs to its input.",
+                      "draw one permutation and index both with it.", at=site, causes=(*sites[:2], site), symptom="wrong-value")
+
+    def _mixed_up(self, site: Site, pair: Pair) -> Iterator[Finding]:
+        if pair.mixed is not None:
+            where, before, after = pair.mixed
+            yield finding("pairs", "wrong-dim", "the scores of a place are mixed with those of others",
+                          f"The prediction has shape {list(before)}, with the {before[1]} classes in dimension 1, and is "
+                          f"reshaped to {list(after)} {at(where)}: this cuts the memory into pieces of {after[1]}, so a row does "
+                          "not hold the scores of one place, but scores of one class at several places.",
+                          "move the classes to the end first: x.permute(0, 2, 3, 1).reshape(-1, classes); or give cross_entropy "
+                          "the unreshaped tensor, it takes classes in dimension 1.",
+                          at=site, causes=(where, site), symptom="wrong-value")
+
+    def _unrelated(self, site: Site, pair: Pair) -> Finding:
+        lines = lines_of(pair.target)
+        is_drawn = pair.given is not None and pair.given.name in DRAWN
+        return finding("pairs", "target-unrelated", "the target is noise that is in no input",
+                       f"The target of {pair.name} {at(site)} was drawn at random {at(lines[0])} in each of "
+                       f"{count_of(len(pair.rounds), 'observed step')}, and nothing else was computed from it: no input depends "
+                       "on it, so it cannot be predicted, and the best answer is its mean.",
+                       "compare with the very noise that was added to the input: draw it once, and use that tensor for both.",
+                       at=site, causes=(*lines[:2], *([] if pair.given is None else [pair.given.site]), site),
+                       symptom="wrong-value", odd=is_drawn)
+
+    def _zipped(self, site: Site, pair: Pair) -> Iterator[Finding]:
+        """Rows are compared with the rows of the same number, which come from two loaders that shuffle."""
+        for line, loaders in self._shuffling.items():
+            known = list(loaders.values())
+            sizes = {len(loader.dataset) for loader in known}
+            generators = {id(loader.sampler.generator) for loader in known if loader.sampler.generator is not None}
+            if len(known) > 1 and len(sizes) == 1 and not generators:
+                yield finding("pairs", "labels-shuffled", "two loaders shuffle what belongs together",
+                              f"{pair.name} {at(site)} takes row i of one batch and row i of the other for a pair (its targets "
+                              f"are 0, 1, 2, ...), but the batches come from {len(known)} loaders, iterated {at(line)}, each of "
+                              "which shuffles on its own.",
+                              "put both into one dataset (TensorDataset(a, b)), so that one order holds for both.",
+                              at=site, causes=(line, site), symptom="wrong-value")
+
+
+def _permutations(made: Made | None) -> dict[int, Made]:
+    """The random permutations by which a tensor was indexed: id, and the call that did it."""
+    found = {}
+    for m in () if made is None else (made, *made.ancestors()):
+        for p in m.parents:
+            if p.name == "randperm":
+                found[id(p)] = m
+    return found
