@@ -22,7 +22,7 @@ def sample(t: Any) -> np.ndarray:
 
 def checksum(t: Any) -> int:
     """Of all values of an array: evenly spread ones may all be those of one column, or of the background."""
-    return crc32(np.ascontiguousarray(array_of(t)).reshape(-1).view(np.uint8))
+    return crc32(np.ascontiguousarray(array_of(t)).reshape(-1).view(np.uint8).data)
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
