@@ -282,13 +282,26 @@ def test_questions_use_torch_whatever_engine_is_current() -> None:
     assert whygrad.explain(w).category == "no-backward"
     with pytest.raises(TypeError, match="takes a Tensor or a Module, not int"):
         why(3)
-    with pytest.raises(TypeError, match="takes a Tensor or a Module, not Tensor"):
-        why(w)
+    assert why(w).category == "no-backward"  # of whygrad's own tensors too
 
 
 def unrecorded(fault: str) -> tuple[Net, torch.Tensor]:
     net = Net(fault)
     return net, net(data()[0]).sum()
+
+
+def test_tensors_of_whygrad_are_explained_while_torch_is_recorded() -> None:
+    """`explain` asks the engine that a tensor belongs to."""
+    with why.watch(quiet=True):
+        w = whygrad.tensor([1.0], requires_grad=True)
+        hidden = w * 2
+        hidden.sum().backward()
+        layer = whygrad.nn.Linear(2, 1)
+        told, table = whygrad.explain(hidden), whygrad.explain(layer)
+        t = torch.ones(2, requires_grad=True)
+        assert why.explain(t).category == "no-backward"
+    assert told.category == "non-leaf-no-retain"
+    assert [row.name for row in table] == ["weight", "bias"]
 
 
 @pytest.mark.parametrize(("fault", "name", "backward", "give", "category"), [

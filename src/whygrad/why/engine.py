@@ -21,8 +21,8 @@ A *backward* is one pass: `number`, `site`, `root()`, `create_graph`, `keep`,
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -162,6 +162,19 @@ def choose(name: str) -> None:
     """Explain the tensors of this engine from now on."""
     global current
     current = importlib.import_module(f"whygrad.for_{name}.engine").ENGINE
+
+
+@contextmanager
+def of_owner(x: Any) -> Iterator[None]:
+    """Inside, the engine is whygrad's own if `x` is of whygrad: another one may be recorded at the same time."""
+    global current
+    outer = current
+    if any(base.__module__.partition(".")[0] == "whygrad" for base in type(x).__mro__):
+        choose("whygrad")
+    try:
+        yield
+    finally:
+        current = outer
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:

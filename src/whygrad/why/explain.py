@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.engine import grad_of, is_tensor, node_of, notes_of
+from whygrad.why.engine import grad_of, is_tensor, node_of, notes_of, of_owner
 from whygrad.why.locations import locate_all
 from whygrad.why.question import Question
 from whygrad.why.rules import (
@@ -45,12 +45,13 @@ def explain(t: Any, *, loss: Tensor | None = None) -> Any:
 
     For a module: one table with all its parameters.
     """
-    if not is_tensor(t):
-        from whygrad.why.parameters import explain_module  # a cycle: it calls explain() for each parameter
+    with of_owner(t):
+        if not is_tensor(t):
+            from whygrad.why.parameters import explain_module  # a cycle: it calls explain() for each parameter
 
-        return explain_module(t, loss)
-    question = Question(t, loss)
-    return cut_off.not_traced(question) or first_confirmed(verdicts_on(question)) or _nothing_wrong(question)
+            return explain_module(t, loss)
+        question = Question(t, loss)
+        return cut_off.not_traced(question) or first_confirmed(verdicts_on(question)) or _nothing_wrong(question)
 
 
 def verdicts_on(q: Question) -> list[Verdict]:
