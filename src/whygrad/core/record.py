@@ -28,6 +28,7 @@ from whygrad.backends.row_text import (
     sum_to_shapes,
     unwatched_source,
 )
+from whygrad.backends.ufunc_writes import in_place
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules, user_frame
@@ -133,11 +134,15 @@ class RowSpecialization(RowPlan):
         acceleration.bind_row_write(vars(self), "into", self.row, numpy)
         return self.__dict__["into"]  # type: ignore[no-any-return]
 
+    @cached_property
+    def ufunc_in_place(self) -> Callable[..., Any]:
+        return in_place(self.forward)  # type: ignore[arg-type]
+
     def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
         """Write the result into `target`, which is the argument in `position` unless that had to be promoted."""
         forward: Any = self.forward
         if isinstance(forward, np.ufunc) and arrays[position] is target and not statics:
-            forward(*arrays, out=target)
+            self.ufunc_in_place(*arrays, out=target)
         elif hasattr(forward, "into") and arrays[position] is target:
             forward.into(*arrays, **statics)
         else:
