@@ -89,7 +89,7 @@ def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) ->
             widths = np.diff(edges)
             counts = counts / widths.reshape([-1 if a == axis else 1 for a in range(len(shape))])
         counts = (counts / (flat.size if weights is None else weights.sum())).astype(x.dtype)
-    return [counts, *[np.asarray(edges) for edges in limits]]
+    return [counts, *[np.array(edges) for edges in limits]]
 
 
 def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:

@@ -371,7 +371,7 @@ def im2col(x: Any, *, kernel: Shape, window: Window) -> Any:
         padded[..., top:top + height, left:left + width] = x
     else:
         padded = x
-    return _windows(padded, kernel, grid, window).reshape(*outer, channels * math.prod(kernel), math.prod(grid))
+    return _windows(padded, kernel, grid, window).copy().reshape(*outer, channels * math.prod(kernel), math.prod(grid))
 
 
 @quiet
