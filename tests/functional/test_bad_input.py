@@ -43,6 +43,9 @@ y = T.tensor([[0.5, 0.25, 0.75], [0.1, 0.2, 0.9]])
 CASES: dict[str, str] = {}
 
 CASES["dtypes that one kernel does not take"] = """
+    n.round(decimals=0)
+    n.clone().round_(decimals=0)
+    n.round(decimals=1)
     b.clone().mvlgamma(2)
     c.mvlgamma(2)
     c.clone().polygamma_(0)
