@@ -284,6 +284,8 @@ def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Sampling) -> Any:
     orders = orders_of(order)
     count, channels, *image = x.shape
     size, points = math.prod(image), math.prod(grid.shape[1:-1])
+    if not points:
+        return np.empty((count, channels, *([len(orders)] if orders is order else []), *grid.shape[1:-1]), x.dtype)
     # With the channels last, one index reads all of them.
     pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
     first = (np.arange(count) * size)[:, None]
