@@ -502,7 +502,9 @@ def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: li
     """Raise if one of the arguments of a row with any number of them was changed since it was saved."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
         if counter.value != version and int(counter.value) != int(version):
-            raise registered.errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+            error = registered.errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+            if error is not None:
+                raise error
 
 
 SCOPE: dict[str, Any] = {
