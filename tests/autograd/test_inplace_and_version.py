@@ -209,7 +209,7 @@ def recurrent_layers_with_a_step_in_between(T):
         for _ in range(3):
             out, state = net(T.ones(length, 2, 1), state)
             optimizer.zero_grad()
-            told_now = told(lambda: head(out).sum().backward(retain_graph=True))  # noqa: B023
+            told_now = told(lambda: head(out).sum().backward(retain_graph=True))
             if told_now != "fine":
                 return seen, told_now
             optimizer.step()
