@@ -198,6 +198,43 @@ def memory_of_another(T):
     return [*seen, type(untracked.grad_fn).__name__, x.grad]
 
 
+@program
+def recurrent_layers_with_a_step_in_between(T):
+    """The error names the weight, the view of it and the version that torch names, in the iteration in which torch raises it."""
+
+    def train(cell, layers, length):
+        T.manual_seed(0)
+        net, head, seen = getattr(T.nn, cell)(1, 4, layers), T.nn.Linear(4, 1), 0
+        optimizer, state = T.optim.SGD([*net.parameters(), *head.parameters()], 0.1), None
+        for _ in range(3):
+            out, state = net(T.ones(length, 2, 1), state)
+            optimizer.zero_grad()
+            told_now = told(lambda: head(out).sum().backward(retain_graph=True))
+            if told_now != "fine":
+                return seen, told_now
+            optimizer.step()
+            seen += 1
+        return seen
+
+    return [train(cell, layers, length) for cell in ("RNN", "LSTM", "GRU") for layers in (1, 2) for length in (1, 3)]
+
+
+@program
+def versions_after_steps_of_optimizers(T):
+    found = []
+    for name, options in (("SGD", {}), ("Adam", {}), ("AdamW", {}), ("Adam", {"weight_decay": 0.1}), ("NAdam", {}), ("ASGD", {}),
+                          ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}), ("RMSprop", {"momentum": 0.9}),
+                          ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}), ("Adafactor", {"weight_decay": 0.1}),
+                          ("AdamW", {"weight_decay": 0.0})):
+        p = T.nn.Parameter(T.ones(2, 2))
+        optimizer = getattr(T.optim, name)([p], lr=0.1, **options)
+        for _ in range(2):
+            p.grad = T.ones(2, 2)
+            optimizer.step()
+        found.append((name, p._version))
+    return found
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "smooth_l1": lambda lib, x: lib.nn.functional.smooth_l1_loss(x, x * 2), "std": lambda lib, x: x.std(),
     "with float32": lambda lib, x: x * lib.ones(4), "with a 0-dim float32": lambda lib, x: x * lib.tensor(2.5),
     "mul_": lambda lib, x: x.clone().mul_(1.3), "add_": lambda lib, x: x.clone().add_(0.7),
+    "x ** 2": lambda lib, x: x ** 2, "pow_": lambda lib, x: x.clone().pow_(2),
+    "addcdiv": lambda lib, x: x.addcdiv(x, x, value=0.3),
+    "add a number, alpha": lambda lib, x: x.add(0.7, alpha=0.3), "add_ alpha": lambda lib, x: x.clone().add_(0.7, alpha=0.3),
+    "sub_ alpha": lambda lib, x: x.clone().sub_(0.7, alpha=0.3), "rsub alpha": lambda lib, x: lib.rsub(x, 0.7, alpha=0.3),
+    "clamp from below": lambda lib, x: x.clamp(min=0.8), "logit": lambda lib, x: lib.logit(x / 3),
+    "hardshrink": lambda lib, x: lib.nn.functional.hardshrink(x), "nan_to_num": lambda lib, x: x.nan_to_num(),
+    "fmod": lambda lib, x: x.fmod(0.7), "huber": lambda lib, x: lib.nn.functional.huber_loss(x, x * 2),
 }
 
 
@@ -48,6 +57,43 @@ def test_values_and_gradients(call: str, dtype: str) -> None:
     step = 2 ** -7 if dtype == "bfloat16" else 2 ** -9  # of the last place of what is given back
     for theirs, ours in zip(found[0][2:], found[1][2:], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2 * step, atol=step)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", CALLS)
+def test_dtypes_of_gradients(call: str, dtype: str) -> None:
+    """Gradients of all orders, and what hooks see of them, are in the tensor's dtype."""
+    found = []
+    for lib in (torch, whygrad):
+        seen: list[str] = []
+        x = lib.tensor([0.3, 1.5, 2.7, 0.9]).to(getattr(lib, dtype)).requires_grad_()
+        inner = x * 1
+        inner.register_hook(lambda g: seen.append(str(g.dtype)))
+        lib.autograd.grad(CALLS[call](lib, inner).sum(), x)
+        (first,) = lib.autograd.grad(CALLS[call](lib, x).sum(), x)
+        (again,) = lib.autograd.grad(CALLS[call](lib, x).sum(), x, create_graph=True)
+        found.append(([*seen, str(first.dtype), str(again.dtype)], to_numpy(again.detach()).astype(np.float64)))
+    assert found[1][0] == found[0][0]
+    step = 2 ** -7 if dtype == "bfloat16" else 2 ** -9
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=3 * step, atol=step)
+
+
+SAME_NUMBERS = ["add a number, alpha", "add_ alpha", "sub_ alpha", "rsub alpha", "fmod", "addcmul", "addcdiv", "pow_",
+                "threshold"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", SAME_NUMBERS)
+def test_numbers_are_rounded_as_in_torch(call: str, dtype: str) -> None:
+    values = np.random.default_rng(0).uniform(0.05, 3, 200)
+    theirs, ours = (to_numpy(CALLS[call](lib, lib.tensor(values).to(getattr(lib, dtype)))) for lib in (torch, whygrad))
+    assert (theirs != ours).mean() <= 0.04  # sums that torch fuses with the product
+
+
+def test_gradients_compiled_before_bfloat16_was_used() -> None:
+    code = ("import whygrad as T; x = T.ones(2, requires_grad=True); x.clamp(0, 2).sum().backward(); "
+            "y = T.ones(2, dtype=T.bfloat16, requires_grad=True); print(T.autograd.grad(y.clamp(0, 2).sum(), y)[0].dtype)")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "torch.bfloat16\n"
 
 
 SAME_BITS = ["exp", "log", "sqrt", "tanh", "sin", "cos", "abs", "neg", "relu", "reciprocal", "erf", "expm1", "log1p",

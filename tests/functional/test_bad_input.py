@@ -42,6 +42,22 @@ y = T.tensor([[0.5, 0.25, 0.75], [0.1, 0.2, 0.9]])
 # insides (C++ files, addresses, lists of signatures) or comes from Python's own call machinery.
 CASES: dict[str, str] = {}
 
+CASES["dtypes that one kernel does not take"] = """
+    n.round(decimals=0)
+    n.clone().round_(decimals=0)
+    n.round(decimals=1)
+    b.clone().mvlgamma(2)
+    c.mvlgamma(2)
+    c.clone().polygamma_(0)
+    c.clone().polygamma_(1)
+    T.polygamma(1, c)
+    c.clone().polygamma_(2)
+    T.ones(5, dtype=T.bool).index_reduce_(0, i, T.ones(2, dtype=T.bool), 'prod')
+    b.clone().index_reduce_(0, i, b, 'mean')
+    c.clone().index_reduce_(0, i, c, 'mean')
+    T.ones(2, 2, dtype=T.complex64).index_reduce_(0, i, T.ones(2, 2, dtype=T.complex64), 'amax')
+    T.ones(2, 2, dtype=T.complex64).index_reduce_(0, i, T.ones(2, 2, dtype=T.complex64), 'amin')
+"""
 CASES["creation"] = """
     T.tensor('abc')
     T.tensor(None)

@@ -122,7 +122,7 @@ class Discrete(Continuous):
         units = self.doubles(len(rows) * samples).reshape(len(rows), samples)
         wide = cumulative.astype(np.float64)
         chosen = [np.searchsorted(row, unit) for row, unit in zip(wide, units, strict=True)]
-        return np.stack(chosen).reshape(*weights.shape[:-1], samples)
+        return np.array(chosen, np.int64).reshape(*weights.shape[:-1], samples)
 
 
 def _swap_forward(partner: NDArray[np.int64]) -> NDArray[np.int64]:

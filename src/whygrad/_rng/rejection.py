@@ -79,7 +79,8 @@ class Rejection(Continuous):
             u = self._double() - 0.5
             v = self._double()
             us = 0.5 - abs(u)
-            k = math.floor((2 * a / us + b) * u + rate + 0.43)
+            position = (2 * a / us + b) * u + rate + 0.43
+            k = math.floor(position) if abs(position) < 2**63 else -2**63  # as C++ makes an int64 of it
             if us >= 0.07 and v <= v_r:
                 return k
             if k < 0 or (us < 0.013 and v > us):

@@ -15,6 +15,7 @@ from whygrad.base.version import Version
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, row_node
 from whygrad.core.registered import registered
+from whygrad.core.tensor import Tensor
 
 # (row, saved name) -> the view that torch saves where the row saves the argument itself.
 SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
@@ -24,9 +25,12 @@ SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
 }
 
 
-def stale_saved(node: Node, name: str, value: Any, counter: Version, version: int, position: int | None = None) -> RuntimeError:
-    """The error for a value that was changed in place after a row had saved it."""
+def stale_saved(node: Node, name: str, value: Any, counter: Version, version: int,
+                position: int | None = None) -> RuntimeError | None:
+    """The error for a value that was changed in place after a row had saved it; None if torch would not have saved it."""
     row = type(node).layout.row
+    if name == "xs" and row.traits.kernel == "recurrent" and position is not None and position > 1:
+        return _stale_recurrent(node, value, counter, version)
     if name in row.output_names:
         return stale_value(node, value, counter, version, node, row.output_names.index(name))
     if (row.name, name) in SAVED_AS_VIEWS:
@@ -41,6 +45,20 @@ def stale_saved(node: Node, name: str, value: Any, counter: Version, version: in
     if rewritten is not None:
         return stale_value(node, value, counter, version, rewritten, 0)
     return stale_value(node, value, counter, version, producer, number)
+
+
+def _stale_recurrent(node: Node, weight: Any, counter: Version, version: int) -> RuntimeError | None:
+    """The hidden weight of a recurrent layer was changed, or a bias, which torch does not save. It multiplies by the weight,
+    transposed, in each step; mkldnn's layer saves the input weight before it, which here is an argument of another node."""
+    pre, producer = node.saved[0][0], row_node(node.edges[0])[0]
+    if type(node).layout.row.name == "recurrent_layer":
+        # A single step that begins with a state without gradient does not need the weight.
+        is_needed = weight.ndim == 2 and (node.edges[1] is not None or pre.ndim < 3 or len(pre) > 1)
+        return stale_value(node, weight.T, counter, version, "AsStrided", 0) if is_needed else None
+    for leaf in getattr(producer, "edges", ()):
+        if isinstance(leaf, Tensor) and leaf._array.ndim == 2 and leaf._version_counter.value == counter.value:
+            return stale_value(node, leaf._array, leaf._version_counter, version, None, 0)
+    return stale_value(node, weight, counter, version, None, 0)
 
 
 def stale_value(node: Node | None, value: Any, counter: Version, version: int, producer: Any, number: int) -> RuntimeError:

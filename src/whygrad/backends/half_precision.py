@@ -39,5 +39,19 @@ def in_float32(function: Callable[..., Any], is_half: Callable[[Any], bool] = is
     return widened
 
 
+def rounded_gradient(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule whose result is rounded to bfloat16 if that is the only floating dtype among its arguments."""
+
+    def rounding(*args: Any) -> Any:
+        out = rule(*args)
+        floats = [x.dtype for arg in args for x in (arg if isinstance(arg, (tuple, list)) else (arg,))
+                  if isinstance(x, np.ndarray) and x.dtype.kind in "fcV"]
+        if not floats or not all(dtype.kind == "V" for dtype in floats):
+            return out
+        return type(out)([rounded(x, floats[0]) for x in out]) if isinstance(out, (tuple, list)) else rounded(out, floats[0])
+
+    return rounding
+
+
 def rounded(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype) if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "f" else x

@@ -89,7 +89,7 @@ def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) ->
             widths = np.diff(edges)
             counts = counts / widths.reshape([-1 if a == axis else 1 for a in range(len(shape))])
         counts = (counts / (flat.size if weights is None else weights.sum())).astype(x.dtype)
-    return [counts, *[np.asarray(edges) for edges in limits]]
+    return [counts, *[np.array(edges) for edges in limits]]
 
 
 def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
@@ -104,15 +104,18 @@ def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
 
 def searchsorted(sequence: Any, values: Any, *, right: bool) -> Any:
     """Insertion points of `values` in a sorted sequence, or of each row of values in its own row of sequences."""
-    side: Any = "right" if right else "left"
-    if sequence.ndim == 1:
-        found = np.searchsorted(sequence, values, side)
-        return np.where(values == values, found, len(sequence))  # NaN is inserted at the end, after other NaNs
-    # Replace numbers by their ranks and give each row its own range: then the concatenated rows are one sorted sequence.
-    lines, length = math.prod(sequence.shape[:-1]), sequence.shape[-1]
-    both = np.concatenate([sequence.reshape(lines, length), values.reshape(lines, values.shape[-1])], 1)
-    ranks = np.unique(both, return_inverse=True)[1].reshape(both.shape)
-    ranks += np.arange(lines)[:, None] * (both.size + 1)
-    found = np.searchsorted(ranks[:, :length].reshape(-1), ranks[:, length:], side)
-    found = (found - np.arange(lines)[:, None] * length).reshape(values.shape)
-    return np.where(values == values, found, length)
+    if sequence.ndim == 1 and (sequence[:-1] <= sequence[1:]).all() and (sequence[-1:] == sequence[-1:]).all():
+        found = np.searchsorted(sequence, values, "right" if right else "left")
+        return np.where(values == values, found, len(sequence))  # NaN is inserted at the end
+    # torch's binary search: what it finds in a sequence that is not sorted, or has NaNs, depends on its steps.
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, sequence.shape[-1])
+    while (searching := low < high).any():
+        middle = (low + high) // 2
+        if sequence.ndim == 1:
+            there = sequence[np.minimum(middle, len(sequence) - 1)]
+        else:
+            there = np.take_along_axis(sequence, np.minimum(middle, sequence.shape[-1] - 1), -1)
+        found = there > values if right else there >= values
+        low, high = np.where(searching & ~found, middle + 1, low), np.where(searching & found, middle, high)
+    return low

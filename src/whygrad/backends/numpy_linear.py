@@ -81,7 +81,9 @@ def linear_backward(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...])
 @quiet
 def addmm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     out = mm(a, b)
-    if alpha != 1:
+    if not alpha:
+        out[...] = 0  # NaNs of a and b do not propagate
+    elif alpha != 1:
         out *= alpha
     if beta:
         out += c if beta == 1 else c * beta

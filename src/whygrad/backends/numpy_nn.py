@@ -110,10 +110,15 @@ def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: 
     return total / len(x) if reduction == "mean" else total
 
 
+def _mean(losses: Any) -> Any:
+    return losses.mean() if losses.size else losses.dtype.type(np.nan)
+
+
 @quiet
 def _general_nll_loss(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-    usable, ignored = _usable(target, x.shape[min(1, x.ndim - 1)], ignore_index)
-    picked = x[_class_index(x.shape, usable)]
+    classes = x.shape[min(1, x.ndim - 1)]
+    usable, ignored = _usable(target, classes, ignore_index)
+    picked = x[_class_index(x.shape, usable)] if classes else np.zeros(target.shape, x.dtype)
     if ignored is not None:
         picked = np.where(ignored, x.dtype.type(0), picked)
     each, total = _weights(usable, ignored, weight, x.dtype)
@@ -165,7 +170,7 @@ def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any,
 def multi_margin_loss(x: Any, target: Any, weight: Any, *, p: int, margin: float, reduction: str) -> Any:
     into, _, each = _margins(x, target, weight, margin)
     loss = np.mean(into ** p * each, axis=1)
-    return loss.reshape(target.shape) if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return loss.reshape(target.shape) if reduction == "none" else _mean(loss) if reduction == "mean" else loss.sum()
 
 
 def multi_margin_loss_backward(grad: Any, x: Any, target: Any, weight: Any, *, p: int, margin: float,
@@ -199,7 +204,7 @@ def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
 def multilabel_margin_loss(x: Any, target: Any, *, reduction: str) -> Any:
     into, _, _ = _label_pairs(x, target)
     loss = into.sum(axis=(1, 2)) / x.dtype.type(into.shape[2])
-    return loss.reshape(x.shape[:-1]) if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return loss.reshape(x.shape[:-1]) if reduction == "none" else _mean(loss) if reduction == "mean" else loss.sum()
 
 
 def multilabel_margin_loss_backward(grad: Any, x: Any, target: Any, *, reduction: str) -> Any:

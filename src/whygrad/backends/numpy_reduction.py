@@ -13,6 +13,7 @@ from whygrad.backends.half_precision import in_float32
 from whygrad.backends.running import accumulate
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+SMALLEST_VARIANCE = 1e-30  # below it, squares of float32 numbers may be too small for that type
 
 # Called positionally, as (x, axis, dtype, out, keepdims): for small arrays keywords cost as much as the sum.
 add_reduce: Any = np.add.reduce
@@ -60,9 +61,8 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 sum_all, mean_all = sum, mean
 
 
-@in_float32
-@quiet
-def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+def _variance(x: Any, axis: Any, keepdims: bool, correction: float) -> Any:
+    """In the dtype of `x`, but in double precision if squares leave the range of single precision."""
     distance = None
     if axis is not None and x.size:
         # Relative to the first element: as with torch's running mean, the variance of equal numbers is then exactly 0.
@@ -75,7 +75,16 @@ def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
     distance *= distance
     total = add_reduce(distance, axis, None, None, keepdims)
     freedom = count(x, axis) - correction
-    return total / freedom if freedom > 0 else total * math.inf
+    result = total / freedom if freedom > 0 else total * math.inf
+    if x.dtype.char in "fF" and x.size and not ((result > SMALLEST_VARIANCE) & (result < math.inf)).all():
+        return _variance(x.astype(np.float64 if x.dtype is FLOAT32 else np.complex128), axis, keepdims, correction)
+    return result
+
+
+@in_float32
+@quiet
+def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+    return _variance(x, axis, keepdims, correction).astype(f"f{x.real.itemsize}", copy=False)
 
 
 var_complex = var
@@ -83,7 +92,7 @@ var_complex = var
 
 @quiet
 def std(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
-    return np.sqrt(var(x, axis=axis, keepdims=keepdims, correction=correction))
+    return np.sqrt(_variance(x, axis, keepdims, correction)).astype(f"f{x.real.itemsize}", copy=False)
 
 
 def amax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

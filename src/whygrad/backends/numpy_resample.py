@@ -193,14 +193,18 @@ def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndar
     return np.where(even, extra + low, span - extra + low).astype(x.dtype), np.where(even, below, -below)
 
 
-def padded_position(x: np.ndarray, size: int, sampling: Sampling) -> tuple[np.ndarray, Any]:
-    """Positions after padding (clamped or reflected into the image), and the derivative by the position."""
+def padded_position(x: np.ndarray, size: int, sampling: Sampling, dims: int) -> tuple[np.ndarray, Any]:
+    """Positions after padding (clamped or reflected into the image), and the derivative by the position.
+
+    NaN becomes the first pixel of an image and the last one of a volume: torch clamps them by different instructions.
+    """
     slope: Any = 1
     if sampling.padding_mode == "zeros":
         return x, slope
     if sampling.padding_mode == "reflection":
         x, slope = reflect(x, 0, size - 1) if sampling.align_corners else reflect(x, -0.5, size - 0.5)
-    return np.clip(x, 0, size - 1), slope * ((x > 0) & (x < size - 1))
+    inside = np.where(np.isnan(x), 0 if dims == 2 else size - 1, np.clip(x, 0, size - 1))
+    return inside, slope * ((x > 0) & (x < size - 1))
 
 
 # For a point at distance `part` from pixel 0, towards pixel 1, the weight of each pixel is a polynomial in `part`.
@@ -217,7 +221,7 @@ def coefficients_of(mode: str, order: int, dtype: Any) -> tuple[Any, Any]:
     return np.array(list(table), dtype), np.array(derived, dtype).T
 
 
-def axis_taps(grid: np.ndarray, size: int, orders: set[int], sampling: Sampling) -> AxisTaps:
+def axis_taps(grid: np.ndarray, size: int, orders: set[int], sampling: Sampling, dims: int) -> AxisTaps:
     """`grid` holds coordinates from -1 to 1; `orders` are those of derivatives by the coordinate."""
     scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
     if sampling.align_corners:
@@ -227,7 +231,7 @@ def axis_taps(grid: np.ndarray, size: int, orders: set[int], sampling: Sampling)
         position = ((grid + 1).astype(wide) * scale - wide(0.5)).astype(grid.dtype)
     slope: Any = 1
     if sampling.mode != "bicubic":
-        position, slope = padded_position(position, size, sampling)
+        position, slope = padded_position(position, size, sampling, dims)
     if sampling.mode == "nearest":
         pixel = np.rint(position)[None]
         weights = {order: np.full(pixel.shape, order == 0, grid.dtype) for order in orders}
@@ -238,14 +242,14 @@ def axis_taps(grid: np.ndarray, size: int, orders: set[int], sampling: Sampling)
         weights = {}
         for order in orders:
             offsets, coefficients = coefficients_of(sampling.mode, order, grid.dtype)
-            weight: Any = np.zeros((len(offsets), *grid.shape), grid.dtype)
-            for coefficient in coefficients:
+            weight: Any = np.tile(coefficients[0].reshape(by_pixel), grid.shape)
+            for coefficient in coefficients[1:]:
                 weight = weight * part + coefficient.reshape(by_pixel)
             # Chain rule: each derivative multiplies by the derivative of the position.
             weights[order] = weight * (slope * scale) ** order if order else weight
         pixel = first + offsets.reshape(by_pixel)
         if sampling.mode == "bicubic":
-            pixel, _ = padded_position(pixel, size, sampling)
+            pixel, _ = padded_position(pixel, size, sampling, dims)
     inside = (pixel >= 0) & (pixel <= size - 1)
     return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weights)
 
@@ -254,7 +258,7 @@ def grid_taps(grid: np.ndarray, image: Shape, orders: tuple[Shape, ...], samplin
     """Of the pixels next to the points: indices in the flattened image, and whether they lie in it, of shape
     (pixels, images, points); and weights of shape (orders, pixels, images, points)."""
     dims, points = len(image), grid.shape[:-1]
-    axes = [axis_taps(grid[..., dims - 1 - i], image[i], {order[i] for order in orders}, sampling) for i in range(dims)]
+    axes = [axis_taps(grid[..., dims - 1 - i], image[i], {order[i] for order in orders}, sampling, dims) for i in range(dims)]
 
     def combined(parts: list[Any], combine: Callable[[Any, Any, int], Any]) -> Any:
         result = parts[0]
@@ -267,7 +271,10 @@ def grid_taps(grid: np.ndarray, image: Shape, orders: tuple[Shape, ...], samplin
     weights = np.empty((len(orders), *inside.shape), grid.dtype)
     for target, order in zip(weights, orders, strict=True):
         target[...] = combined([taps.weights[n] for taps, n in zip(axes, order, strict=True)], lambda a, b, size: a * b)
-    weights[:, ~inside] = 0
+    if dims == 2:
+        weights[:, ~inside] *= 0  # a NaN stays: in an image torch multiplies it by a pixel of 0, in a volume it adds nothing
+    else:
+        weights[:, ~inside] = 0
     shape = len(index), len(grid), math.prod(points[1:])
     return index.reshape(shape), inside.reshape(shape), weights.reshape(-1, *shape)
 
@@ -277,6 +284,8 @@ def grid_sampler(x: Any, grid: Any, *, order: Any, sampling: Sampling) -> Any:
     orders = orders_of(order)
     count, channels, *image = x.shape
     size, points = math.prod(image), math.prod(grid.shape[1:-1])
+    if not points:
+        return np.empty((count, channels, *([len(orders)] if orders is order else []), *grid.shape[1:-1]), x.dtype)
     # With the channels last, one index reads all of them.
     pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
     first = (np.arange(count) * size)[:, None]
@@ -309,7 +318,8 @@ def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Any, sampli
     step = max(1, CHUNK // max(1, channels * points * len(orders)))
     for start in range(0, count, step):
         some = slice(start, start + step)
-        indices, _, weights = grid_taps(grid[some], tuple(image), orders, sampling)
+        indices, insides, weights = grid_taps(grid[some], tuple(image), orders, sampling)
+        weights[:, ~insides] = 0
         for i, index in enumerate(indices):
             shares = (y[some] * weights[:, i].swapaxes(0, 1)[:, None]).sum(axis=2)
             add_at(result, (first[some] + index[:, None]).reshape(-1), shares.reshape(-1))
@@ -371,7 +381,7 @@ def im2col(x: Any, *, kernel: Shape, window: Window) -> Any:
         padded[..., top:top + height, left:left + width] = x
     else:
         padded = x
-    return _windows(padded, kernel, grid, window).reshape(*outer, channels * math.prod(kernel), math.prod(grid))
+    return _windows(padded, kernel, grid, window).copy().reshape(*outer, channels * math.prod(kernel), math.prod(grid))
 
 
 @quiet

@@ -14,6 +14,8 @@ MIN_RATIO = 64
 GROUP = 16
 # Elements from which sorting (value, index) pairs packed into int64 is faster than argsort.
 MIN_SIZE = 1024
+# std::sort of at most this many elements is an insertion sort.
+SHORT = 16
 
 
 def order(x: Any, axis: int, descending: bool) -> Any:
@@ -120,6 +122,10 @@ def kthvalue(x: Any, *, k: int, axis: int, keepdims: bool) -> Any:
 def mode(x: Any, *, axis: int, keepdims: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
+    if x.dtype.kind in "fV" and x.shape[axis] <= SHORT and (x != x).any():
+        lines = np.moveaxis(x, axis, -1)
+        index = np.array([_mode_with_nans(line) for line in lines.reshape(-1, lines.shape[-1]).tolist()], np.int64)
+        return _picked(x, np.expand_dims(index.reshape(lines.shape[:-1]), axis), axis, keepdims)
     ordered = np.moveaxis(np.sort(x, axis), axis, -1)
     position = np.broadcast_to(np.arange(ordered.shape[-1]), ordered.shape)
     starts = np.zeros(ordered.shape, np.int64)
@@ -130,6 +136,27 @@ def mode(x: Any, *, axis: int, keepdims: bool) -> Any:
     if x.dtype.kind in "fV":
         index = np.where(longest == longest, index, (x != x).argmax(axis, keepdims=True))
     return _picked(x, index, axis, keepdims)
+
+
+def _mode_with_nans(line: list[float]) -> int:
+    """The position that torch finds in a short line: by an insertion sort in which NaNs stay where they are compared."""
+    order = [0]
+    for i in range(1, len(line)):
+        if line[i] < line[order[0]]:
+            order.insert(0, i)
+            continue
+        place = i
+        while line[i] < line[order[place - 1]]:
+            place -= 1
+        order.insert(place, i)
+    best, longest, length = 0, 0, 0
+    for k, i in enumerate(order):
+        length += 1
+        if k == len(order) - 1 or line[i] != line[order[k + 1]]:
+            if length > longest:
+                best, longest = i, length
+            length = 0
+    return best
 
 
 def _picked(x: Any, index: Any, axis: int, keepdims: bool) -> Any:

@@ -12,7 +12,7 @@ result only if its category is higher.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -176,7 +176,14 @@ def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:
     except ImportError as error:
         raise ImportError("torch.bfloat16 needs ml_dtypes, which is not installed: pip install ml_dtypes") from error
     np_dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    for prepare in before_bfloat16:
+        prepare()
+    before_bfloat16.clear()
     return np_dtype
+
+
+# Called when bfloat16 is first used: work that programs without it need not do.
+before_bfloat16: list[Callable[[], None]] = []
 
 
 def from_numpy(np_dtype: np.dtype[Any]) -> dtype:

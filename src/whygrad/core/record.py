@@ -17,6 +17,7 @@ import numpy as np
 
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends import tensor as tensor_vocabulary
+from whygrad.backends.half_precision import in_float32, is_bfloat16, rounded_gradient
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.backends.row_text import (
@@ -28,8 +29,10 @@ from whygrad.backends.row_text import (
     sum_to_shapes,
     unwatched_source,
 )
+from whygrad.backends.ufunc_writes import in_place
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
+from whygrad.base.dtypes import before_bfloat16
 from whygrad.base.frames import internal_modules, user_frame
 from whygrad.base.version import InferenceVersion, Swapped, Version
 from whygrad.core import door
@@ -133,11 +136,15 @@ class RowSpecialization(RowPlan):
         acceleration.bind_row_write(vars(self), "into", self.row, numpy)
         return self.__dict__["into"]  # type: ignore[no-any-return]
 
+    @cached_property
+    def ufunc_in_place(self) -> Callable[..., Any]:
+        return in_place(self.forward)  # type: ignore[arg-type]
+
     def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
         """Write the result into `target`, which is the argument in `position` unless that had to be promoted."""
         forward: Any = self.forward
         if isinstance(forward, np.ufunc) and arrays[position] is target and not statics:
-            forward(*arrays, out=target)
+            self.ufunc_in_place(*arrays, out=target)
         elif hasattr(forward, "into") and arrays[position] is target:
             forward.into(*arrays, **statics)
         else:
@@ -424,20 +431,34 @@ def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
         "lift_output": lift_output, "fill_missing": fill_missing, "sum_to_shapes": sum_to_shapes,
         "never": never, "xp": raw_vocabulary if raw else tensor_vocabulary,
         "zeros": np.zeros if raw else lambda shape, dtype: wrap(np.zeros(shape, dtype))}
+    # Beside a Python number, NumPy goes on in float32 from bfloat16. A conversion gives the dtype that it is asked for.
+    rounds = raw and not before_bfloat16 and "dtype" not in row.statics
     if row.at_once is not None:
-        scope["at_once"] = row.at_once.function
+        scope["at_once"] = rounded_gradient(row.at_once.function) if rounds else row.at_once.function
     for i, name in enumerate(row.inputs):
         rule = spec.rules.get(name)
         if rule is None:
             continue
         key = f"rule{i}"
-        scope[key] = rule.function
+        scope[key] = rounded_gradient(rule.function) if rounds else rule.function
         if raw and row.broadcasts:  # NumPy's, until it is hot and becomes machine code
             numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
+            numpy = in_float32(numpy, is_bfloat16) if rounds else numpy
             acceleration.bind_elementwise(
                 scope, key, f"d_{row.name}_d_{name}", numpy, rule.function, takes_vocabulary="xp" in rule.names,
                 may_overwrite=len(spec.rules) == 1 and next(word for word in rule.names if word != "xp") == "g")
     return scope
+
+
+def compile_again() -> None:
+    """Forget the gradient functions on arrays: from now on they have to round."""
+    for spec in _specializations.values():
+        if spec.gradients.pop("raw", None) is not None:
+            for node_class in spec.classes.values():
+                del node_class.raw
+
+
+before_bfloat16.append(compile_again)
 
 
 def open_saved(node: Node) -> tuple[Any, ...]:
@@ -459,9 +480,9 @@ def changed(node: Node, k: int, value: Any, counter: Any, version: int) -> Any:
 
 
 def lift(array: Any, edge: Any, counter: Any) -> Any:
-    """A saved argument as a Tensor again, with its place in the graph and its version. Numbers stay as they are."""
+    """A saved argument as a Tensor again, with its place in the graph and its version. Numbers stay, but for bfloat16 ones."""
     if not isinstance(array, np.ndarray):
-        return array
+        return float(array) if is_bfloat16(array) else array
     if isinstance(edge, Tensor):
         if edge._array is array:
             return edge
@@ -481,7 +502,9 @@ def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: li
     """Raise if one of the arguments of a row with any number of them was changed since it was saved."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
         if counter.value != version and int(counter.value) != int(version):
-            raise registered.errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+            error = registered.errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+            if error is not None:
+                raise error
 
 
 SCOPE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOAT32, FLOATS, REALS, Function, Takes, as_given, unary
 from whygrad.functional.inplace import write
-from whygrad.functional.promotion import as_number
+from whygrad.functional.promotion import rounded_number
 from whygrad.functional.run import FUNCTIONS, nn_function, public, run, with_out
 from whygrad.ops.table import TABLE
 
@@ -275,4 +275,4 @@ def _threshold_limits(input: Any, threshold: float, value: float) -> dict[str, A
     value = read_number("threshold", "value", 3, value)
     for number in (threshold, value):
         check_range(number, dtype)
-    return {"threshold": as_number(threshold, dtype, "threshold"), "value": as_number(value, dtype, "threshold")}
+    return {"threshold": rounded_number(threshold, dtype, "threshold"), "value": rounded_number(value, dtype, "threshold")}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply, compiled, tracked_nodes
@@ -38,7 +36,7 @@ from whygrad.functional.dispatch import (
 )
 from whygrad.functional.inplace import check_castable, writer
 from whygrad.functional.old_order import in_old_order
-from whygrad.functional.promotion import as_number, cast, promote, result_dtype
+from whygrad.functional.promotion import as_number, cast, promote, result_dtype, rounded_number
 from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
 
@@ -101,8 +99,8 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             a = number_as_tensor(a)
         dtype = result_dtype(a, b)
         _check_alpha(alpha, dtype)
-        if not isinstance(b, Tensor) and alpha != 1:
-            b, alpha = as_number(b, dtype, name) * as_number(alpha, dtype, name), 1
+        if not isinstance(b, Tensor) and alpha != 1 and dtype.itemsize > 2:  # a half would round the product
+            b, alpha = rounded_number(b, dtype, name) * rounded_number(alpha, dtype, name), 1
         return a, b, alpha, dtype
 
     def function(input: Any, other: Any, *old: Any, alpha: Any = ONE, out: Any = None) -> Any:
@@ -111,7 +109,7 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         a, b, alpha, dtype = operands(name, input, other, alpha)
         a, b = promote(name, a, b, dtype=dtype)
         result = (apply(row, a, b) if alpha == 1 else
-                  apply(scaled, a, b, alpha=as_number(alpha, dtype, name)))
+                  apply(scaled, a, b, alpha=rounded_number(alpha, dtype, name)))
         return with_out(name, result, out, input, other)
 
     def written(self: Any, other: Any, *old: Any, alpha: Any = ONE) -> Any:
@@ -120,12 +118,13 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         if alpha is ONE and is_at_home(other, self._array.dtype):
             return write_number(self, other)
         if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
-                self._array.dtype.kind == "f"):
+                self._array.dtype.char in "fd"):
             return write(scaled.name, self, self, other, alpha=alpha)
         a, b, alpha, dtype = operands(f"{name}_", self, other, alpha)
         if alpha == 1:
             return write(name, a, a, b)
-        return write(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
+        b = b if isinstance(b, Tensor) else rounded_number(b, dtype, name)
+        return write(scaled.name, a, a, b, alpha=rounded_number(alpha, dtype, name))
 
     publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias,
             short=short_for_two(lambda: compiled(row, "tt", at_door=True), ready))
@@ -146,7 +145,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     _check_no_bools(input, b)
     dtype = result_dtype(input, b)
     _check_alpha(alpha, dtype)
-    return apply(TABLE["rsub"], *promote("rsub", input, b, dtype=dtype), alpha=alpha)
+    return apply(TABLE["rsub"], *promote("rsub", input, b, dtype=dtype), alpha=rounded_number(alpha, dtype, "rsub"))
 
 
 def _operands(name: str, input: Any, other: Any, *, overloaded: bool = False) -> tuple[Any, Any]:
@@ -248,8 +247,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     dtype = result_dtype(a, b)
     if not isinstance(b, Tensor):
         _check_integer_power(dtype, b)
-        exponent = float(np.float16(b)) if dtype is dtypes.float16 else as_number(b, dtype, "pow")  # torch rounds it too
-        result = apply(TABLE["pow_number"], cast(a, dtype.numpy), exponent=exponent)
+        result = apply(TABLE["pow_number"], cast(a, dtype.numpy), exponent=rounded_number(b, dtype, "pow"))
     else:
         POW.check(dtype)
         a, b = promote("pow", a, b, dtype=dtype)
@@ -273,7 +271,7 @@ def pow_(self: Any, exponent: Any) -> Any:
         check_castable(dtype, target)
         return dtype
 
-    return write("pow_number", self, self, computes_in=computes_in, exponent=as_number(b, dtype, "pow"))
+    return write("pow_number", self, self, computes_in=computes_in, exponent=rounded_number(b, dtype, "pow"))
 
 
 def _double(*values: Any) -> dtypes.dtype:
@@ -363,7 +361,8 @@ def _addc(name: str) -> None:
         check_tensors(caller, input=input, tensor1=tensor1, tensor2=tensor2)
         if name == "addcdiv" and tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
             raise RuntimeError(INTEGER_ADDCDIV)
-        return as_number(read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2), name)
+        value, dtype = read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2)
+        return value if dtype.is_floating_point else as_number(value, dtype, name)
 
     def function(input: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1, out: Any = None) -> Any:
         if old:

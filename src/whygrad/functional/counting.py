@@ -205,6 +205,8 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, density: bool = Fal
     if len(bins) != columns:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     counts, *edges = _histogram(x, columns, bins, range, weight, density)
+    # Given edges are returned as they are, not as results of this operation.
+    edges = [given if isinstance(given, Tensor) else made for given, made in zip(bins, edges, strict=True)]
     return return_types.histogramdd(counts, tuple(edges))
 
 

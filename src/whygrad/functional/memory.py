@@ -180,8 +180,8 @@ def end_of(geometry: Geometry) -> int:
 
 
 def element_strides(array: Any) -> tuple[int, ...]:
-    if not array.size and array.base is None:
-        # NumPy allots none to a new array without elements.
+    if not array.size and not any(array.strides):
+        # NumPy gives arrays without elements strides of 0: those of a contiguous one are torch's but for permuted views.
         return tuple([math.prod([max(n, 1) for n in array.shape[axis + 1:]]) for axis in range(array.ndim)])
     itemsize = array.itemsize
     return tuple([s // itemsize for s in array.strides])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.layouts import contiguous_format
 from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
@@ -196,7 +197,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     if any(n < 0 for n in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
     widths = [math.prod(lengths[d + 1:]) for d in range(len(lengths))]
-    return tuple([wrap(np.asarray(places // width % n)) for n, width in zip(lengths, widths, strict=True)])
+    found = places[..., None] // np.array(widths, np.int64) % np.array(lengths, np.int64)
+    return tuple([wrap(found[..., d]) for d in range(len(lengths))])
 
 
 @public()
@@ -255,8 +257,8 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
                 for piece, given in zip(result, out, strict=True):
                     with_out(name, piece, given, input)
                 return None
-            return tuple([piece.clone() for piece in result])
-        return with_out(name, result.clone(), out, input)
+            return tuple([piece.clone(memory_format=contiguous_format) for piece in result])
+        return with_out(name, result.clone(memory_format=contiguous_format), out, input)
 
     return public(method=name == "narrow_copy", name=name, doc=f"`{name.removesuffix('_copy')}` as a copy.")(copy)
 

@@ -72,7 +72,7 @@ unary("signbit", inplace=False, takes=Takes("biufV", refusals={
     "c": NotImplementedError("signbit is not implemented for complex tensors.")}))
 
 ROUND = Takes(REALS, "round_vml_cpu")
-ROUND_DECIMALS = Takes(FLOATS, "round_cpu")
+ROUND_DECIMALS, ROUND_NO_DECIMALS = Takes(FLOATS, "round_cpu"), Takes(FLOATS, "round_vml_cpu")
 LOGIT = Takes("biu" + FLOATS, "logit_cpu")
 
 
@@ -83,7 +83,7 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
     if decimals is None:
         ROUND.check(input.dtype)
         return with_out("round", apply(TABLE["round"], input), out, input)
-    ROUND_DECIMALS.check(input.dtype)
+    (ROUND_DECIMALS if decimals else ROUND_NO_DECIMALS).check(input.dtype)
     return with_out("round", apply(TABLE["round_decimals"], input, decimals=decimals), out, input)
 
 
@@ -92,7 +92,8 @@ def round_(input: Any, *, decimals: int | None = None) -> Any:
     read_tensor("round_", input)
     if decimals is None:
         return write("round", input, input, computes_in=settled(ROUND))
-    return write("round_decimals", input, input, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
+    takes = ROUND_DECIMALS if decimals else ROUND_NO_DECIMALS
+    return write("round_decimals", input, input, computes_in=settled(takes), decimals=decimals)
 
 
 def _eps(eps: Any) -> float | None:

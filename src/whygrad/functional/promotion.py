@@ -53,10 +53,18 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     return result
 
 
+def rounded_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:
+    """A number rounded to a half dtype, for statics: rules compute with them, on Tensors too, so it stays a Python number."""
+    number = as_number(value, dtype, name)
+    return float(number) if isinstance(number, np.generic) else number
+
+
 def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:
     """A Python number that NumPy will treat as one of `dtype`."""
     if dtype is dtypes.bfloat16:
         return dtype.numpy.type(value)  # NumPy would go on in float32
+    if dtype is dtypes.float16:
+        return float(np.float16(value))
     if dtype.is_floating_point or dtype.is_complex:
         return value
     if dtype.category == 0:

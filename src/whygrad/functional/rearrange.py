@@ -130,6 +130,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError("`shifts` required")
     if not axes and len(moves) == 1:
         return rows.roll(input, shifts=moves, axes=None)
+    if len(moves) == len(axes) == 1 and not input._array.size:
+        return input.clone()
     if len(moves) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     if not input._array.ndim:

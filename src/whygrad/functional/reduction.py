@@ -146,6 +146,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
             raise invalid_combination("sum", input, keepdim=keepdim)
         read_flag("sum", "keepdim", 3, keepdim)
     result = _sum_all(x) if dim is None and not keepdim else _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim)
+    if dtype is dtypes.bool_:
+        result = result != 0  # type: ignore[assignment]  # booleans are added as booleans
     return result if out is None else with_out("sum", result, out, input)
 
 
@@ -468,7 +470,10 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     along = row(name)
 
     def running(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-        x = widened(name, input, dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype)
+        wanted = dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype
+        x = widened(name, input, wanted)
+        if wanted is dtypes.bool_:
+            raise not_implemented(f"{name}_out_cpu", wanted)
         return with_out(name, along(x, axis=read_axis(name, x, dim)), out, input)
 
     def running_inplace(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ from whygrad.backends.numpy_scatter_reduce import UFUNCS
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
-from whygrad.functional.arguments import read_tensor, wrong_type
+from whygrad.functional.arguments import not_implemented, read_tensor, wrong_type
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
     INDEX_DTYPES,
@@ -67,6 +67,16 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     return write("scatter_reduce", self, self, *inputs, **statics)
 
 
+def _refusing_kernel(x: np.ndarray, reduce: str) -> str | None:
+    """The kernel of torch's index_reduce that does not take the dtype of `x`. Vectors have one of their own."""
+    if x.dtype.kind not in "bc":
+        return None
+    if x.ndim < 2:
+        return "index_func_"
+    kernels = {"mean": "div_floor_cpu"} if x.dtype.kind == "b" else {"amax": "maximum_cpu", "amin": "minimum_cpu"}
+    return kernels.get(reduce)
+
+
 def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any) -> Any:
     read_tensor("index_reduce", index, "index", 3)
     read_tensor("index_reduce", source, "source", 4)
@@ -93,6 +103,8 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
                            f"({length}), for dim: {axis}")
     n = self._array.shape[axis] if self._array.ndim else 1
     check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    if (kernel := _refusing_kernel(self._array, reduce)) is not None:
+        raise not_implemented(kernel, self.dtype)
     wide: Any = positions(index)
     wide = wide.reshape([-1 if a == axis else 1 for a in range(len(given))]).expand(given)
     statics = {"axis": axis, "reduce": reduce, "include_self": include_self, "node": "IndexReduceBackward0",

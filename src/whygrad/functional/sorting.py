@@ -130,7 +130,7 @@ def _read_q(name: str, x: Tensor, q: Any) -> Tensor:
     else:
         raise invalid_combination(name, x, q)
     if not x._array.size:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if x._array.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if not isinstance(q, Tensor):

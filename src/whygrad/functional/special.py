@@ -88,12 +88,15 @@ def _order(n: Any, position: int) -> int:
     return order
 
 
+def _polygamma_takes(order: int) -> Takes:
+    return Takes(NUMBERS, ("digamma", "trigamma", "polygamma")[min(order, 2)])
+
+
 @public(method=False)
 def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
     """The n-th derivative of `digamma`."""
     order = _order(n, 1)
-    takes = Takes(NUMBERS, "polygamma")
-    takes.check_tensor("polygamma", input)
+    _polygamma_takes(order).check_tensor("polygamma", input)
     result = apply(TABLE["polygamma"], cast(input, default_float(input.dtype).numpy), n=order)
     return with_out("polygamma", result, out, input)  # type: ignore[no-any-return]
 
@@ -105,8 +108,10 @@ def _polygamma_of_self(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
+    order = _order(n, 1)
+    _polygamma_takes(order).check_tensor("polygamma_", self)
     check_castable(default_float(self.dtype), self.dtype)
-    return write("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
+    return write("polygamma", self, self, n=order)  # type: ignore[no-any-return]
 
 
 register("polygamma", _polygamma_of_self, function=False)
@@ -120,6 +125,10 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
     dimension = read_int("mvlgamma", "p", 2, p)
     if dimension < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+    if input._array.dtype.kind == "c":
+        raise not_implemented("arange_cpu", input.dtype)
     result = apply(TABLE["mvlgamma"], cast(input, default_float(input.dtype).numpy), p=dimension)
     return with_out("mvlgamma", result, out, input)  # type: ignore[no-any-return]
 

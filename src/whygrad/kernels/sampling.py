@@ -53,7 +53,7 @@ def _axis_taps(f: Task, coordinate: Value, size: Value, order: Value) -> list[tu
     position = f.choose(align, grown * scale, shifted)
     held = f.choose(position > 0.0, f.choose(position < last, position, last), 0.0)
     slope = f.choose(~border | (position > 0.0) & (position < last), scale, 0.0)
-    position = f.choose(border & position.equals(position), held, position)
+    position = f.choose(border, held, position)
     first = f.intrinsic("floor", position)
     part = position - first
     taps = []
@@ -98,9 +98,9 @@ def _read(f: Task) -> None:
             with f.loop(sample * channels, (sample + 1) * channels) as image:
                 total = f.zeros(F32)
                 for place, weight in taps:
-                    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+                    # A pixel outside is 0, whatever is read in its stead; the weight of a NaN coordinate is NaN all the same.
                     pixel = f.load(F32, x, image * size + f.larger(place, 0))
-                    total = total + f.choose(place < 0, 0.0, pixel * weight)
+                    total = total + f.choose(place < 0, 0.0, pixel) * weight
                 f.store(total, result, image * points + p)
 
         _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)

@@ -41,7 +41,7 @@ def sub_scaled(xp, a, b, *, alpha):
     return xp.sub(a, xp.mul(b, alpha))
 
 
-@elementwise(half="native", quiet=False, curve="analytic", called="sub",
+@elementwise(quiet=False, curve="analytic", called="sub",
              node=lambda kinds, statics: "RsubBackward0" if kinds == "tt" else "RsubBackward1",
              a=lambda g, alpha: -g if alpha == 1 else -g * alpha,
              b=lambda g: g)
@@ -191,7 +191,7 @@ def lerp(xp, start, end, weight):
              a=lambda g, b, value: g * (b * value),
              b=lambda g, a, value: g * (a * value))
 def addcmul(xp, x, a, b, *, value):
-    return xp.add(x, xp.mul(xp.mul(a, b), value))
+    return xp.add(x, xp.mul(xp.mul(a, value), b))
 
 
 @elementwise(saved={"a": "tensor1", "b": "tensor2"},
@@ -199,4 +199,4 @@ def addcmul(xp, x, a, b, *, value):
              a=lambda g, b, value: g * (value / b),
              b=lambda g, a, b, value: -g * (value * a / (b * b)))
 def addcdiv(xp, x, a, b, *, value):
-    return xp.add(x, xp.mul(xp.div(a, b), value))
+    return xp.add(x, xp.div(xp.mul(a, value), b))

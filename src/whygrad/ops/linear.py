@@ -123,12 +123,17 @@ def scaled(x, factor):
     return x if factor == 1 else x * factor
 
 
-def declare_sum_with_product(name, product, a_rule, b_rule, **traits):
-    """Declare the row `beta * c + alpha * product(a, b)`."""
+def declare_sum_with_product(name, product, a_rule, b_rule, skips=lambda a, b: True, **traits):
+    """Declare the row `beta * c + alpha * product(a, b)`.
+
+    With beta = 0, as in torch, NaNs of `c` do not propagate; with alpha = 0 those of `a` and `b` do not if `skips(a, b)`.
+    """
 
     def forward(xp, c, a, b, *, beta=1, alpha=1):
-        out = scaled(product(xp, a, b), alpha)
-        # With beta = 0, as in torch, NaNs of `c` do not propagate.
+        if alpha or not skips(a, b):
+            out = product(xp, scaled(a, alpha), b) if name == "addr" else scaled(product(xp, a, b), alpha)
+        else:
+            out = xp.zeros_like(product(xp, a, b))
         return out + scaled(c, beta) if beta else out + xp.zeros_like(c)
 
     forward.__name__ = name
@@ -146,11 +151,12 @@ declare_sum_with_product(
     "addmv", lambda xp, a, b: xp.mv(a, b), lambda xp, g, b: xp.outer(g, b), lambda xp, g, a: xp.mv(xp.t(a), g),
     saved={"c": "self", "a": "mat", "b": "vec"})
 declare_sum_with_product(
-    "addr", lambda xp, a, b: xp.outer(a, b), lambda xp, g, b: xp.mv(g, b), lambda xp, g, a: xp.mv(xp.t(g), a))
+    "addr", lambda xp, a, b: xp.outer(a, b), lambda xp, g, b: xp.mv(g, b), lambda xp, g, a: xp.mv(xp.t(g), a),
+    skips=lambda a, b: False)
 declare_sum_with_product(
     "baddbmm", lambda xp, a, b: xp.bmm(a, b),
     lambda xp, g, b: xp.bmm(g, transposed(xp, b)), lambda xp, g, a: xp.bmm(transposed(xp, a), g),
-    saved=BATCHES)
+    skips=lambda a, b: a.shape[1] * a.shape[2] * b.shape[2] >= 400, saved=BATCHES)  # smaller ones are no call of BLAS in torch
 declare_sum_with_product(
     "addbmm", lambda xp, a, b: xp.sum(xp.bmm(a, b), axis=(0,)),
     lambda xp, g, b: xp.matmul(g, transposed(xp, b)), lambda xp, g, a: xp.matmul(transposed(xp, a), g),

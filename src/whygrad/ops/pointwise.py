@@ -86,13 +86,14 @@ def nan_to_num(xp, x, *, nan, posinf, neginf): ...
 
 def logit_rule(xp, g, x, eps):
     low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-    return xp.where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
+    # abs: at -0.0, too, the slope is +inf.
+    return xp.where((x < low) | (x > 1 - low), outside, g / xp.abs(x * (1 - x)))
 
 
 @elementwise(public="special", x=logit_rule)
 def logit(xp, x, *, eps):
     if eps is not None:
-        x = xp.clamp(x, eps, 1 - eps)
+        x = xp.where(x < eps, eps, xp.where(x > 1 - eps, 1 - eps, x))
     return xp.log(x / (1 - x))
 
 

@@ -106,7 +106,7 @@ def pixel_shuffle(xp, x, *, factor):
     *outer, channels, height, width = x.shape
     n = len(outer)
     blocks = xp.reshape(x, shape=(*outer, channels // factor**2, factor, factor, height, width))
-    blocks = xp.permute(blocks, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    blocks = xp.clone(xp.permute(blocks, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2)), order="C")
     return xp.reshape(blocks, shape=(*outer, channels // factor**2, height * factor, width * factor))
 
 
@@ -116,7 +116,7 @@ def pixel_unshuffle(xp, x, *, factor):
     *outer, channels, height, width = x.shape
     n = len(outer)
     blocks = xp.reshape(x, shape=(*outer, channels, height // factor, factor, width // factor, factor))
-    blocks = xp.permute(blocks, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    blocks = xp.clone(xp.permute(blocks, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3)), order="C")
     return xp.reshape(blocks, shape=(*outer, channels * factor**2, height // factor, width // factor))
 
 
@@ -126,5 +126,5 @@ def channel_shuffle(xp, x, *, axis, groups):
     """Interleave the groups: the first channel of each group, then the second of each, ..."""
     shape = tuple(x.shape)
     split = xp.reshape(x, shape=(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1:]))
-    swapped = xp.transpose(split, axis0=axis, axis1=axis + 1)
+    swapped = xp.clone(xp.transpose(split, axis0=axis, axis1=axis + 1), order="C")
     return xp.reshape(swapped, shape=shape)

@@ -250,12 +250,13 @@ class GroupedUpdate:
         ours = self.update.__module__.startswith("whygrad.optim.")
         update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
         step = acceleration.make_step(update, self.numbers, each, sum([p.size for p in arrays[::each]]), pure=ours)
-        site = why.site()
+        site, further = why.site(), _further_writes(self.update, self.numbers)
         done = 0
         while done < len(params):
             changed = step(arrays[done * each:]) if step is not None else 0
             for p in params[done:done + changed]:
                 bump(p, site=site)
+                p._version_counter.value += further
             done += changed
             if done < len(params):  # an update that cannot be compiled
                 _change(self.update, params[done], arrays[done * each:(done + 1) * each], self.numbers)
@@ -285,6 +286,13 @@ def _change(update: Callable[..., None], p: Tensor, arrays: list[np.ndarray], nu
     else:
         _in_blocks(update, arrays, numbers)
     bump(p)
+    p._version_counter.value += _further_writes(update, numbers)
+
+
+def _further_writes(update: Callable[..., None], numbers: Numbers) -> int:
+    """Writes into the parameter in torch's step beyond the first: decoupled decay is one, NAdam and ASGD have a second."""
+    decay = numbers.get("weight_decay") and numbers.get("decoupled_weight_decay") and not numbers.get("fused")
+    return bool(decay) + (update.__qualname__ in ("NAdam.update", "ASGD.update"))
 
 
 def on_rows(update: Callable[..., None], p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:

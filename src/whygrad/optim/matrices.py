@@ -54,6 +54,7 @@ class Adafactor(Stepping):
                     state["variance"] = wrap(np.zeros_like(g))
             update(p._array, -g if group["maximize"] else g, state, group, p.dtype.numpy)
             bump(p)
+            p._version_counter.value += group["weight_decay"] != 0
 
 
 def update(p: np.ndarray, g: np.ndarray, state: dict[str, Tensor], group: dict[str, Any], dtype: np.dtype) -> None:

@@ -12,6 +12,7 @@ from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional import softmax as functions
+from whygrad.functional.arguments import not_implemented
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import made_under_transforms, nn_function, run, with_out, write
@@ -39,9 +40,11 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     array = input._numbers
     if training:
+        if array.dtype == np.float16:
+            raise not_implemented("rrelu_with_noise_out_cpu", input.dtype)
         slopes = _random_slopes(input, lower, upper)
     else:
-        slopes = input._with_numbers(np.where(array <= 0, array.dtype.type((lower + upper) / 2), array.dtype.type(1)))
+        slopes = input._with_numbers(np.where(array > 0, array.dtype.type(1), array.dtype.type((lower + upper) / 2)))
     return write("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
 
 

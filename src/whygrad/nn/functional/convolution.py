@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
+from whygrad.base.layouts import contiguous_format
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, invalid_combination, is_integer, wrong_type
@@ -116,9 +117,17 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(f"{given} of size {list(weight)}, expected bias to be 1-dimensional with {outputs} "
                            f"elements, but got bias of size {list(bias)} instead")
+    flat = len(weight) == 3  # a 1d convolution runs as a 2d one of height 1
     if 0 in weight[2:]:
-        raise RuntimeError(f"weight of size {list(weight)}: the kernel is empty")
+        got = " ".join([f"kernel_{axis}: {n}" for axis, n in zip(AXES[-max(len(weight) - 2, 2):], (*[1] * flat, *weight[2:]),
+                                                                 strict=True)])
+        raise RuntimeError(f"kernel size should be greater than zero, but got {got}")
+    if 0 in shape[2:] and 0 not in shape[:2] and (transposed or any(window.padding)):
+        raise RuntimeError("Only zero batch or zero channel inputs are supported, but got input shape: "
+                           f"{[*shape[:2], *[1] * flat, *shape[2:]]}")
     if transposed:
+        if not weight[1] and 0 not in shape:
+            raise RuntimeError(f"non-empty 2D or 4D weight tensor expected, but got: {[*weight[:2], *[1] * flat, *weight[2:]]}")
         return
     padded = [n + 2 * p for n, p in zip(shape[2:], window.padding, strict=True)]
     covered = [d * (k - 1) + 1 for k, d in zip(weight[2:], window.dilation, strict=True)]
@@ -218,6 +227,8 @@ def _convolution(dims: int) -> Callable[..., Any]:
         if plan.uneven:
             input = constant_pad(input, ((0, 0), (0, 0), *[(0, n) for n in plan.uneven]), 0)
         result = apply(row, input, weight, bias, window=plan.window)
+        if not input._array.shape[1]:
+            result = result[:, :0].clone(memory_format=contiguous_format)  # without channels in, torch gives none out
         return result if plan.batched else result.squeeze(0)
 
     doc = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."

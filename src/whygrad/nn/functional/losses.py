@@ -227,7 +227,7 @@ def _cross_entropy_of_probabilities(input: Any, target: Any, weight: Any, reduct
     if label_smoothing > 0.0:
         if label_smoothing > 1.0:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-        target = add_number(mul_number(target, 1 - label_smoothing), label_smoothing / classes)
+        target = add_number(mul_number(target, 1 - label_smoothing), label_smoothing / classes if classes else math.inf)
     product = log_probabilities * target
     if weight is not None:
         product = product * _along_class(weight, input._array.ndim)
@@ -256,7 +256,8 @@ def _smoothed_cross_entropy(input: Any, target: Any, weight: Any, reduction: str
     if reduction == "mean":
         counted = ~ignored
         spread = spread / (counted.sum() if weight is None else weight[target[counted]].sum())
-    share = label_smoothing / input._array.shape[class_dim]
+    classes = input._array.shape[class_dim]
+    share = label_smoothing / classes if classes else math.inf
     return mul_number(loss, 1 - label_smoothing) + mul_number(spread, share)
 
 

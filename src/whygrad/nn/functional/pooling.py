@@ -262,7 +262,7 @@ def _check_adaptive(function: str, input: Tensor, dims: int, colon: str) -> None
     shape = input._array.shape
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(f"{function}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")
-    first = len(shape) - (dims if not colon else dims + 1)
+    first = len(shape) - dims if function == "adaptive_avg_pool2d" else 1
     for i in range(first, len(shape)):
         if shape[i] == 0:
             raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
@@ -336,6 +336,7 @@ def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Any
         if dims > 1:
             return _adaptive_maxima(name, input, _target(output_size, input, dims), dims)
         size = _adaptive_1d(name, input, output_size)
+        _check_adaptive(name, input, 1, ":")
         return tuple([t.squeeze(-2) for t in _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2)])
 
     def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
@@ -468,6 +469,10 @@ def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samp
     dims = len(kernel)
     shape = input._array.shape
     where = name if dims == 2 else f"{name}_out"
+    for i in range(1, len(shape)):
+        if not shape[i]:
+            raise RuntimeError(f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(shape)} "
+                               f"with dimension {i} being empty.")
     for axis, n, out, k in zip(AXES[-dims:], shape[-dims:], size, kernel, strict=True):
         if out + k - 1 > n:
             raise RuntimeError(f"{where}(): pool {LONG_AXES[axis]} {k} too large relative to input {LONG_AXES[axis]} {n}")

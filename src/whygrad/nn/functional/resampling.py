@@ -110,7 +110,8 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
     if min(*spatial, *out) < 1:
         before, after = (", ".join(f"{axis}: {n}" for axis, n in zip(AXES[-len(out):], sizes, strict=True))
                          for sizes in (spatial, out))
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({before}) output ({after})")
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({before}) "
+                           f"{'and ' if len(out) == 1 else ''}output ({after})")
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {len(shape)}D data tensor expected but got a tensor with sizes {list(shape)}")
     dtype = input._array.dtype
