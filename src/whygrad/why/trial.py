@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.cli import Program
+from whygrad.why.loss_course import courses_of
 from whygrad.why.question_watch import QuestionWatch
 from whygrad.why.scratch import Copy, Scratch
 from whygrad.why.watch import Watch
@@ -42,6 +43,8 @@ class Outcome:
     # False if the process ended without a report (os._exit, a crash of the interpreter).
     reported: bool = True
     seconds: float = 0.0
+    # How each loss went (fields of LossCourse).
+    losses: list[dict[str, Any]] = field(default_factory=list)
 
 
 def run(program: Program, *, files: dict[str, bytes] | None = None, timeout: float | None = None, question: str | None = None,
@@ -137,6 +140,7 @@ def main() -> None:
         answers = watch.stop()
         result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
                               "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        result["losses"] = courses_of(list(watch.audit.losses.values()))
         if asking is not None:
             asking.script = _file_of(program)  # of a module it is known when it has been run
             raised, line = result.get("error", ""), result.get("error_line", 0)
