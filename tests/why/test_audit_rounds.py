@@ -117,7 +117,7 @@ def test_the_id_of_a_module_that_is_gone_is_used_again() -> None:
         tree.roots.clear()
         tree._inner[id(module)] = weakref.ref(nn.Linear(1, 1))  # gone by now
         tree._add_root(module)
-        assert tree.name_of(module.weight) == "weight"
+        assert tree.owner(module.weight) == (module, "weight")
     finally:
         tree.stop()
 

@@ -7,6 +7,7 @@ backward. Nothing is installed unless a program runs under it.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -30,7 +31,7 @@ from whygrad.why.engine import (
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
-from whygrad.why.locations import locate, locate_all
+from whygrad.why.locations import SourceLocation, locate, locate_all
 from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
 from whygrad.why.program_text import is_dereferenced
 from whygrad.why.property_reads import needs_no_answer, not_tracked, still_tracked
@@ -193,7 +194,7 @@ class Watch(EventLog):
         for finding in self.audit.findings():
             known = self.reported(finding.explanation)
             if known is None:
-                self._add_answer(finding.where, finding.explanation, self._moment())
+                self._add_answer(finding.where, finding.explanation, self._moment(), by_cause=True)
             else:
                 _merge(known.explanation, finding.explanation)
 
@@ -392,14 +393,21 @@ class Watch(EventLog):
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
 
+    def _nearest(self, explanation: Explanation) -> SourceLocation:
+        """The location of an answer that has none of its own: its cause, else an optimizer's step or making, else a loss."""
+        records = sorted(self.audit.optimizers.values(), key=lambda known: -known.steps)
+        sites = [*[known.stepped_at for known in records], *[known.made_at for known in records], *self.audit.losses]
+        return next(iter([*explanation.causes, *locate_all(*sites)]), None) or _script()
+
     def add_answer(self, where: Any, explanation: Explanation) -> bool:
         """Add what somebody else has found. False if the line has this answer already."""
         return self._add_answer(where, explanation, self._moment())
 
-    def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
-        if where is None:
-            return False
-        line = (where.file, where.line, explanation.category)
+    def _add_answer(self, where: Any, explanation: Explanation, moment: int, by_cause: bool = False) -> bool:
+        """With `by_cause` a line has an answer for each first cause, otherwise one for each category."""
+        where = where or self._nearest(explanation)
+        cause = explanation.causes[0].where if by_cause and explanation.causes else None
+        line = (where.file, where.line, explanation.category, cause)
         known = self._by_line.get(line)
         if known is not None:
             # The line has this answer already; another tensor may add a cause.
@@ -413,6 +421,11 @@ class Watch(EventLog):
         if self._on_answer is not None:
             self._on_answer(answer)
         return True
+
+
+def _script() -> SourceLocation:
+    """The program as a whole."""
+    return SourceLocation(getattr(sys.modules.get("__main__"), "__file__", None) or "", 0, 0, 0, 0, "", "")
 
 
 def _merge(known: Explanation, other: Explanation) -> None:

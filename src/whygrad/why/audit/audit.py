@@ -9,6 +9,7 @@ from whygrad.why import engine, record
 from whygrad.why.audit import rounds
 from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.loss_record import LossRecord
+from whygrad.why.audit.model_names import ModelNames
 from whygrad.why.audit.module_tree import ModuleTree
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import Provenance
@@ -16,7 +17,7 @@ from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
 from whygrad.why.record import Site
-from whygrad.why.run_facts import drop_oldest
+from whygrad.why.run_facts import drop_oldest, was_reached
 
 # Optimizers whose parameters are held for the whole run. Of more, the longest unused is judged and let go.
 MAX_OPTIMIZERS = 16
@@ -87,6 +88,7 @@ class Audit:
         self.losses: dict[Site, LossRecord] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
+        self._names = ModelNames(self.modules, self._is_trained)
         self.provenance = Provenance(self)
         # The lines that converted modules to another dtype.
         self.conversions: list[Site] = []
@@ -287,8 +289,15 @@ class Audit:
         return next(subject for subject in self.subjects if isinstance(subject, kind))
 
     def name_of(self, p: Any) -> str:
-        """The dotted name of a parameter in its model."""
-        return self.modules.name_of(p)
+        """The dotted name of a parameter in its model; with the model where two trained ones have parameters of that name."""
+        return self._names.parameter(p)
+
+    def path_of(self, module: Any) -> str:
+        """The dotted name of a module in its model."""
+        return self._names.module(module)
+
+    def _is_trained(self, p: Any) -> bool:
+        return was_reached(p) or any(id(p) in known.held_ids for known in self.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
         """One finding for each cause: what several parameters share is told once."""
