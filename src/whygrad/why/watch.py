@@ -96,6 +96,15 @@ class Watch(EventLog):
             self.audit.record_of(facts[0])
         elif self.audit.listeners(event):
             self.audit.tell(event, *facts, record.site())
+        else:
+            self.unheard.add(event)
+
+    def differentiated(self, tensors: tuple[Any, ...], keep: bool) -> None:
+        """backward() of these tensors begins. Every step of a long run has this event: it takes the shortest way."""
+        try:
+            self.audit.differentiated(tensors, keep, record.site())
+        except Exception as error:
+            self.failed_in("differentiated", error)
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
@@ -114,6 +123,7 @@ class Watch(EventLog):
         return not engine.current.records_always and all(count > TRUSTED_AFTER for count in self._reading.values())
 
     def listen(self, on: bool) -> None:
+        self.unheard.clear()
         self._hears_calls = on
         engine.current.listen(on, self.traces)
 
@@ -280,7 +290,8 @@ class Watch(EventLog):
     @guarded
     def before_step(self, optimizer: Any) -> None:
         if self.audit.is_resting:
-            self.audit.glance(optimizer)
+            if not engine.current.records_always:
+                self.audit.glance(optimizer)
             return
         self.audit.begin_step(optimizer)
         if not self.traces:
