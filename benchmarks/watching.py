@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The training workloads, and how often a run calls each: five seconds or so, and at least 500 steps of an optimizer.
 CALLS = {"tiny MLP step": 1000, "MLP + Adam step": 600, "double backward": 1000, "MLP 784-256-128-10 + Adam": 3000,
          "wide MLP + AdamW": 500, "small GPT + AdamW": 500, "LSTM + Adam": 500, "CNN + Adam": 1500, "residual block": 500,
-         "gradient penalty": 5000, "Adam, 4M floats": 500}
+         "gradient penalty": 5000}
 MEMORY = (1000, 10_000, 25_000, 50_000)
 
 TIMED = """\

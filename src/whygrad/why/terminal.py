@@ -186,7 +186,8 @@ def _print_in_full(console: Any, answer: Answer, title: str) -> None:
     console.print(Text.assemble((_printable(explanation.headline), "bold"), "  ", (f"[{explanation.category}]", "yellow")))
     _excerpt(console, answer.location, "     ", "cyan")
     console.print()
-    _entry(console, "why", "bold", _prose(explanation.text))
+    concerned = explanation.concerned()
+    _entry(console, "why", "bold", _prose(explanation.text + (f"\nIt concerns {concerned}." if concerned else "")))
     for cause in explanation.causes:
         if cause != answer.location:
             console.print()

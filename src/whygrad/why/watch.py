@@ -330,13 +330,18 @@ class Watch(EventLog):
             return
         if usage.useless is not None:
             where, explanation, moment = usage.useless
+            explanation.parameters = self._names_of(optimizer_parameters(optimizer))
             if explanation.category == "grad-cleared" or not any(map(was_reached, optimizer_parameters(optimizer))):
                 self._optimizer_problems.setdefault((where, explanation.category), (where, explanation, moment))
         elif usage.nodes is None:
             missing = never_stepped(self, optimizer)
             if missing is not None:
+                missing.parameters = self._names_of(optimizer_parameters(optimizer))
                 where = missing.causes[0] if missing.causes else None
                 self._optimizer_problems.setdefault((where, missing.category), (where, missing, self._moment()))
+
+    def _names_of(self, parameters: list[Tensor]) -> list[str]:
+        return [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in parameters]
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
@@ -392,6 +397,7 @@ class Watch(EventLog):
             if first.category not in ("ok", "no-backward", "grad-assigned", "not-seen"):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
+                first.parameters = first.parameters or self._own_name(question.t)
                 self._add_answer(where, first, moment)
                 self.explained.add(question.t)
         else:
@@ -402,7 +408,14 @@ class Watch(EventLog):
                 self.explained.add(question.t)
                 last = last_backward()
                 for verdict in found:
-                    explanation_of(verdict).backward = None if last is None else locate(last.site)
+                    explanation = explanation_of(verdict)
+                    explanation.backward = None if last is None else locate(last.site)
+                    explanation.parameters = explanation.parameters or self._own_name(question.t)
+
+    def _own_name(self, t: Tensor) -> list[str]:
+        """The name of a tensor that is a parameter of a model."""
+        name = self.audit.name_of(t) if engine.is_parameter(t) else ""
+        return [name] if name else []
 
     def _nearest(self, explanation: Explanation) -> SourceLocation:
         """The location of an answer that has none of its own: its cause, else an optimizer's step or making, else a loss."""
