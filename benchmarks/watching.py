@@ -37,16 +37,30 @@ end = os.times()
 print(end.user + end.system - begin.user - begin.system)
 """
 
+# A small model, with what training loops have beside: a schedule, clipping, a log of numbers, validation.
 GROWING = """\
 import sys
 import whygrad as torch
 from benchmarks.recording import resident
-from benchmarks.training import TRAINING
 
-step = TRAINING["MLP 784-256-128-10 + Adam"][0](torch)
+nn = torch.nn
+model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 10))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10_000)
 marks = [int(mark) for mark in sys.argv[1:]]
 for number in range(1, max(marks) + 1):
-    step()
+    x, y = torch.randn(16, 32), torch.randint(0, 10, (16,))
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+    optimizer.step()
+    schedule.step()
+    if number % 500 == 0:
+        model.eval()
+        with torch.no_grad():
+            accuracy = (model(x).argmax(1) == y).float().mean().item()
+        model.train()
     if number in marks:
         print(f"{number:>6} steps: {resident() / 2**20:.1f} MiB", flush=True)
 """
