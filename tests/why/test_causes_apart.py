@@ -98,6 +98,13 @@ def test_two_causes_at_one_step_are_two_answers(tmp_path: Path, engine: str) -> 
         ("detach", 13, ["left.weight", "left.bias"]), ("detach", 14, ["right.weight", "right.bias"])]
 
 
+def test_two_causes_in_one_line(tmp_path: Path) -> None:
+    one_line = TWO_CUTS.replace("""detach()
+        right =""", "detach(); right =")
+    assert [a["parameters"] for a in answers_of(tmp_path, one_line, "whygrad")] == [
+        ["left.weight", "left.bias"], ["right.weight", "right.bias"]]
+
+
 @pytest.mark.parametrize(("making", "names"), [
     ("    one = Net(4, 3)\n    other = Net(3, 1)\n    train(one, other)", "one.layer.{}"),
     ("    one, other = Net(4, 3), Net(3, 1)\n    train(one, other)", "one.layer.{}"),

@@ -209,10 +209,11 @@ class Watch(EventLog):
                 _merge(known.explanation, finding.explanation)
 
     def reported(self, explanation: Explanation) -> Answer | None:
-        """The answer that has the same cause already."""
-        first = explanation.causes[0].where if explanation.causes else None
-        return next((known for known in self.answers if known.explanation.category == explanation.category
-                     and first in [cause.where for cause in known.explanation.causes]), None)
+        """The answer that has the same cause already. Two findings of the audit may have causes in one line."""
+        first = explanation.causes[0] if explanation.causes else None
+        return next((known for known in self.answers if known.explanation.category == explanation.category and (
+            first in known.explanation.causes if known.explanation.check and explanation.check else
+            (first and first.where) in [cause.where for cause in known.explanation.causes])), None)
 
     def was_read(self) -> bool:
         """True if the program has read a gradient."""
@@ -430,7 +431,7 @@ class Watch(EventLog):
     def _add_answer(self, where: Any, explanation: Explanation, moment: int, by_cause: bool = False) -> bool:
         """With `by_cause` a line has an answer for each first cause, otherwise one for each category."""
         where = where or self._nearest(explanation)
-        cause = explanation.causes[0].where if by_cause and explanation.causes else None
+        cause = explanation.causes[0] if by_cause and explanation.causes else None
         line = (where.file, where.line, explanation.category, cause)
         known = self._by_line.get(line)
         if known is not None:
