@@ -54,6 +54,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.ops
 	$(BIN)/python -m benchmarks.examples
 	$(BIN)/python -m benchmarks.recording
+	$(BIN)/python -m benchmarks.watching
 	$(BIN)/python -m benchmarks.checkpointing
 	$(BIN)/python -m benchmarks.compiling
 	$(BIN)/python -m benchmarks.first_use

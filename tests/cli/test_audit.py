@@ -188,6 +188,30 @@ def test_check_list(tmp_path: Path) -> None:
     assert "learning-rate-zero" in (tmp_path / "a.html").read_text()
 
 
+def test_steps_without_an_effect_are_not_passed(tmp_path: Path) -> None:
+    """No gradient reaches what one of two optimizers holds."""
+    write(tmp_path, """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (body, head)]
+for _ in range(10):
+    loss = head(body(torch.randn(8, 4)).detach()).pow(2).mean()
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    loss.backward()
+    for optimizer in optimizers:
+        optimizer.step()
+""")
+    done = call(tmp_path, "audit", "train.py")
+    shown = statuses(done.stderr)
+    assert shown["every optimizer steps, and its steps have an effect"] == "found"
+    assert shown["every parameter that an optimizer holds gets a gradient"] == "found"
+    assert shown["the gradients that the program reads are what they seem"] == "not seen"
+    assert "concerns 2 parameters: `body.weight` and `body.bias`" in done.stderr
+
+
 def test_colours(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     write(tmp_path, program(RATE, ODD))

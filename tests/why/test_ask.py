@@ -43,7 +43,8 @@ def asked(question: str, program: str, name: str = "/nowhere/asked.py") -> tuple
             while where is not None:
                 line = where.tb_lineno if where.tb_frame.f_code.co_filename == name else line
                 where = where.tb_next
-        finally:
+            heard.stop()  # while the error is being handled, as in a program that it ends
+        else:
             heard.stop()
     told = ask.reply(heard, error, line)
     return told["text"], told["found"]
@@ -712,3 +713,101 @@ def test_questions_about_a_program(name: str, server: AskingServer, tmp_path: Pa
         assert reply["found"] is bool(category), shown
         assert category_in(reply["text"]) == category, shown
         assert words in reply["text"], shown
+
+
+# Training in functions; nobody reads a gradient but the assertion.
+IN_FUNCTIONS = {
+    "encoder": """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = nn.Sequential(nn.Linear(6, 8), nn.ReLU()), nn.Linear(8, 3)
+    def forward(self, x):
+        with torch.no_grad():
+            z = self.encoder(x)
+        return self.head(z)
+def main():
+    model, history = Model(), []
+    opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(24):
+        loss = nn.functional.cross_entropy(model(torch.randn(16, 6)), torch.randint(0, 3, (16,)))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        history.append(loss)
+main()
+""",
+    "nan": """
+def train():
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.05)
+    for _ in range(10):
+        loss = torch.log(net(torch.rand(16, 4)) - 0.2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+train()
+""",
+    "assert": """
+def check(model):
+    for name, p in model.named_parameters():
+        assert p.grad is not None, name
+def main():
+    model = nn.ModuleDict({"enc": nn.Linear(4, 8), "dec": nn.Linear(8, 4)})
+    x = torch.randn(16, 4)
+    code = torch.tensor(model["enc"](x).tolist())
+    (model["dec"](code) - x).pow(2).mean().backward()
+    check(model)
+main()
+""",
+    "gan": """
+def mlp(n, m):
+    return nn.Sequential(nn.Linear(n, 16), nn.LeakyReLU(0.2), nn.Linear(16, m))
+def main():
+    bce = nn.BCEWithLogitsLoss()
+    generator, critic = mlp(2, 2), mlp(2, 1)
+    opt_g, opt_d = torch.optim.Adam(generator.parameters()), torch.optim.Adam(critic.parameters())
+    for _ in range(16):
+        fake = generator(torch.randn(32, 2)).detach()
+        opt_d.zero_grad()
+        (bce(critic(torch.randn(32, 2) + 1), torch.ones(32, 1)) + bce(critic(fake), torch.zeros(32, 1))).backward()
+        opt_d.step()
+        opt_g.zero_grad()
+        bce(critic(fake), torch.ones(32, 1)).backward()
+        opt_g.step()
+main()
+"""}
+
+
+@pytest.mark.parametrize(("program", "question", "words"), [
+    ("encoder", "why does it not learn", ["[grad-mode-off]", "concerns 2 parameters: `encoder.0.weight`"]),
+    ("encoder", "why do my weights not change", ["[grad-mode-off]"]),
+    ("encoder", "why does memory grow", ["[graph-kept]", "memory grows"]),
+    ("encoder", "why does encoder.0.weight not change", ["[grad-mode-off]"]),
+    ("encoder", "why is the encoder not training", ["[grad-mode-off]"]),
+    ("encoder", "is head.weight trained?", ["Nothing is wrong with it", "`head.weight` does change", "Also found"]),
+    ("encoder", "why is my accuracy at chance", ["[grad-mode-off]"]),
+    ("encoder", "why does the loss not go down", ["[grad-mode-off]"]),
+    ("nan", "why is my loss nan", ["[nan-forward]", "torch.log("]),
+    ("nan", "where does the nan come from", ["[nan-forward]"]),
+    ("nan", "why are my weights nan", ["[nan-forward]"]),
+    ("assert", "why does the assert fail", ["[value-copied-out]", "tolist()"]),
+    ("assert", "AssertionError: enc.weight", ["[value-copied-out]"]),
+    ("gan", "why does the generator not learn", ["[detach]", "`generator.0.weight`"]),
+    ("gan", "why does generator.2.bias not change", ["[detach]"]),
+    ("gan", "is the critic ok", ["Nothing is wrong with them", "`critic.0.weight`"]),
+])
+def test_programs_that_train_in_functions(program: str, question: str, words: list[str]) -> None:
+    text, found = asked(question, "import torch\nimport torch.nn as nn\n" + IN_FUNCTIONS[program])
+    assert found
+    assert not [word for word in words if word not in text], text
+
+
+def test_a_program_that_does_not_end_is_answered_from_what_was_seen(tmp_path: Path) -> None:
+    endless = IN_FUNCTIONS["nan"].replace("range(10)", "iter(int, 1)")
+    (tmp_path / "p.py").write_text("import torch\nimport torch.nn as nn\n" + endless)
+    done = subprocess.run([sys.executable, "-m", "whygrad", "ask", "--timeout=6", "why is my loss nan", "p.py"], cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "did not end within 6 seconds; this is what was seen until then" in done.stderr
+    assert "[nan-forward]" in done.stdout

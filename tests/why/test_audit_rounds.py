@@ -117,7 +117,7 @@ def test_the_id_of_a_module_that_is_gone_is_used_again() -> None:
         tree.roots.clear()
         tree._inner[id(module)] = weakref.ref(nn.Linear(1, 1))  # gone by now
         tree._add_root(module)
-        assert tree.name_of(module.weight) == "weight"
+        assert tree.owner(module.weight) == (module, "weight")
     finally:
         tree.stop()
 
@@ -140,3 +140,27 @@ def test_a_series_is_bounded_and_knows_its_ends() -> None:
 
 def test_no_two_findings_hide_each_other() -> None:
     assert not [(a, b) for a, hidden in CONSEQUENCES.items() for b in hidden if a in CONSEQUENCES.get(b, ())]
+
+
+def test_while_it_rests_no_round_is_missed() -> None:
+    for number in range(3000):
+        if not rounds.is_observed(number) and not rounds.is_listened(number):
+            between = range(number + 1, rounds.next_look(number))
+            assert not any(rounds.is_observed(n) or rounds.is_listened(n) for n in between), number
+
+
+def test_without_an_optimizer_backward_passes_are_the_rounds() -> None:
+    """A loop that updates by hand, or only computes gradients, is not observed closely for ever."""
+    from whygrad import ones
+    from whygrad.why.watch import Watch
+
+    w = ones(3).requires_grad_()
+    watch = Watch()
+    watch.start()
+    try:
+        for _ in range(rounds.PASSES_WITHOUT_STEP + rounds.LISTENED_FIRST + 10):
+            (w * 2).sum().backward()
+            w.grad = None
+        assert watch.audit.is_resting
+    finally:
+        watch.stop()

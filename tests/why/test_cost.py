@@ -1,4 +1,4 @@
-"""Explanations cost almost nothing until asked. The timing itself is in `python -m benchmarks.recording`."""
+"""Explanations cost almost nothing until asked. The timing itself is in `benchmarks.recording` and `benchmarks.watching`."""
 
 from __future__ import annotations
 
@@ -53,3 +53,21 @@ def test_nor_do_they_under_the_watch(tmp_path: Path) -> None:
 
 def test_recording_can_be_compiled_out_for_the_comparison() -> None:
     assert 0 < measured("without", "--budget", "0.05") < 1e-3
+
+
+def watching(*arguments: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-m", "benchmarks.watching", *arguments], cwd=ROOT, capture_output=True, text=True,
+                          check=True, env={"PYTHONPATH": str(ROOT / "src")})
+    return done.stdout.splitlines()
+
+
+def test_a_run_can_be_timed_with_and_without_the_watch() -> None:
+    _, line = watching("--rounds=1", "--share=0.002", "tiny MLP step")
+    assert 0 < float(line.split()[-1]) < 1000
+
+
+@needs_proc
+def test_memory_does_not_grow_with_the_steps() -> None:
+    """`python -m benchmarks.watching --memory` goes on to 50,000."""
+    early, late = [float(line.split()[2]) for line in watching("--memory", "1000", "4000")]
+    assert late - early < 1.0

@@ -17,6 +17,7 @@ import whygrad
 from whygrad.cli import Program
 from whygrad.why import fix, scratch
 from whygrad.why.answers import Edit
+from whygrad.why.loss_course import LossCourse, behaviour
 from whygrad.why.trial import Outcome, run
 
 SOURCE = str(Path(whygrad.__file__).parents[1])
@@ -62,7 +63,7 @@ def test_a_diff_is_shown_and_nothing_written(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert added(done) == ["out.retain_grad()"]
     assert done.stdout.startswith("--- program.py\n+++ program.py\n@@")
-    assert "mended: program.py, line 7, out.grad" in done.stderr
+    assert "the symptom is gone: program.py, line 7, out.grad" in done.stderr  # no loop: nothing is known of the loss
     assert script.read_text() == RETAIN
     assert sorted(os.listdir(tmp_path)) == ["program.py"]
 
@@ -103,7 +104,7 @@ for step in range(3):
 """))
     assert done.returncode == 0, done.stderr
     assert added(done) == ["out.retain_grad()", "opt.zero_grad()", "err.mean().backward()"]
-    assert done.stderr.count("mended:") == 3
+    assert done.stderr.count("the symptom is gone:") == 3
     assert "line 11, net.weight.grad" in done.stderr  # as the lines are now, not as they were in between
 
 
@@ -364,3 +365,54 @@ def test_a_target_is_not_asked_for_a_gradient_to_silence_an_error(tmp_path: Path
     assert done.returncode == 1
     assert "not mended" in done.stderr
     assert added(done) == []
+
+
+# One cause, several fates of the loss.
+TRAINED = HEAD + """net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=%s)
+x = torch.randn(32, 3)
+y = x.sum(1, keepdim=True)
+for _ in range(%d):
+    optimizer.zero_grad()
+    hidden = net[:2](x).detach()
+    loss = %s
+    loss.backward()
+    optimizer.step()
+"""
+ERROR = "((net[2](hidden) - y) ** 2).mean()"
+
+
+@pytest.mark.parametrize(("program", "code", "words"), [
+    (TRAINED % ("0.05", 40, ERROR), 0, ["\nmended: ", "the loss of line 12 falls from ", "(before: falls from "]),
+    (TRAINED % ("0.05", 2, ERROR), 0, ["\nthe symptom is gone: ", "cannot be told from 2 backward passes"]),
+    (TRAINED % ("0.05", 40, "-" + ERROR.replace("- y", "- y.detach()") + ".clamp(max=1e3)"), 0, ["mended: "]),
+    (TRAINED % ("0.001, maximize=True", 40, ERROR), 0,
+     ["\nthe symptom is gone: ", "the loss of line 12 does not fall: it goes from "]),
+    (TRAINED % ("1e4", 40, f"{ERROR} * (hidden.exp().exp().exp().sum() if hidden.requires_grad else 1)"), 1,
+     ["\nthe symptom is gone: ", "the loss of line 12 is not finite"]),
+], ids=["falls", "too short", "negative", "rises", "not finite"])
+def test_mended_only_if_the_loss_behaves(tmp_path: Path, program: str, code: int, words: list[str]) -> None:
+    done = fixed(write(tmp_path, program))
+    assert done.returncode == code, done.stderr
+    assert added(done) == ["hidden = net[:2](x)"], done.stdout
+    assert not [word for word in words if word not in "\n" + done.stderr], done.stderr
+
+
+def course(first: float, last: float, line: int = 7, count: int = 20, is_finite: bool = True) -> LossCourse:
+    return LossCourse("p.py", line, count, first, first, last, is_finite)
+
+
+@pytest.mark.parametrize(("before", "after", "is_good"), [
+    ([course(2.0, 1.0)], [course(2.0, 0.5)], True),
+    ([course(2.0, 1.0)], [course(2.0, 1.5)], False),  # not as far as before
+    ([course(2.0, 1.0)], [course(80.0, 79.0)], True),  # another quantity since the edit
+    ([course(2.0, 1.0)], [course(80.0, 80.0)], False),
+    ([], [course(-1.0, -2.0)], True),
+    ([], [course(2.0, 1.0, count=4)], None),
+    ([], [course(2.0, 1.0, count=4, is_finite=False)], False),
+    ([], [course(2.0, 1.0), course(0.5, 0.7, line=9)], True),  # an adversary's loss may rise
+    ([course(0.5, 0.4, line=9)], [course(2.0, 1.0), course(0.5, 0.7, line=10)], False),  # moved by the edit
+    ([course(0.0, 0.0)], [course(0.0, 0.0)], False),
+])
+def test_how_losses_behave(before: list[LossCourse], after: list[LossCourse], is_good: bool | None) -> None:
+    assert behaviour(before, after, [Edit("p.py", 8, "a\nb")]).is_good is is_good

@@ -46,7 +46,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
                 retain_grad(t)
         captures = dict.fromkeys(targets_of(given))
     if roots:
-        why.tell("differentiated", roots_of, keep)
+        if why.watching is not None:
+            why.watching.differentiated(roots_of, keep)
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
 
 

@@ -52,10 +52,9 @@ class WhygradEngine:
     def is_near(self, t: Tensor) -> bool:
         return True
 
-    def total_later(self, tensors: tuple[Tensor, ...]) -> Callable[[], float | None]:
+    def total_later(self, tensors: tuple[Tensor, ...]) -> float:
         is_scalar = len(tensors) == 1 and tensors[0]._array.size == 1
-        total = float(tensors[0]._array.item() if is_scalar else sum(t._array.sum() for t in tensors))
-        return lambda: total
+        return float(tensors[0]._array.item() if is_scalar else sum(t._array.sum() for t in tensors))
 
     def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
         return sum(p._grad is not None for p in parameters), lambda: ""

@@ -5,6 +5,7 @@ Modules, optimizers and gradient scalers tell it by themselves what no function 
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import FrameType
 from typing import Any
@@ -41,7 +42,8 @@ def event_of(spec: Spec) -> str:
 
 def instrument(watch: Any) -> tuple[list[Undo], CallListener]:
     """Let a watch listen, until what is returned is called. The second listener can be switched off meanwhile."""
-    before = optimizer.register_optimizer_step_pre_hook(lambda stepping, args, kwargs: watch.before_step(stepping))
+    before = optimizer.register_optimizer_step_pre_hook(
+        lambda stepping, args, kwargs: None if watch.audit.is_resting else watch.before_step(stepping))
     after = optimizer.register_optimizer_step_post_hook(lambda stepped, args, kwargs: watch.after_step(stepped))
     listener, calls = Listener(watch), CallListener(watch)
     door.add(listener)
@@ -82,12 +84,14 @@ class Listener:
         return spec.name == GRAD or spec.name in CLIPPING or spec.name in DATA
 
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        if spec.name == GRAD:
+            value = next(args, kwargs)
+            _tell_read(self.watch, spec, args[0], value)
+            return value
         if spec.name in CLIPPING:
             return self._clip(spec, args, kwargs, next)
         value = next(args, kwargs)
-        if spec.name == GRAD:
-            _tell_read(self.watch, spec, args[0], value)
-        elif spec.name == "Tensor.data.__set__":
+        if spec.name == "Tensor.data.__set__":
             self.watch.data_written(args[0]._version_counter)
             self.watch.data_replaced(*args)
         elif type(value._version_counter) is Version:
@@ -154,8 +158,16 @@ def _tell_read(watch: Any, spec: Spec, t: Tensor, value: Any) -> None:
 def _caller(name: str) -> FrameType:
     """Who reads a property: the frame below the door, and below the property itself."""
     frame: Any = sys._getframe(3)
-    while frame.f_globals is vars(door):
+    while frame.f_globals is _DOOR:
         frame = frame.f_back
-    if frame.f_code is getattr(vars(Tensor)[name].fget, "__code__", None):
+    if frame.f_code is _getter(name):
         frame = frame.f_back
     return frame  # type: ignore[no-any-return]
+
+
+_DOOR = vars(door)
+
+
+@functools.cache
+def _getter(name: str) -> Any:
+    return getattr(vars(Tensor)[name].fget, "__code__", None)

@@ -66,6 +66,13 @@ class Explanation:
         """The likeliest edit, or None; computed on each access."""
         return next(iter(self.edits()), None)
 
+    def concerned(self) -> str:
+        """How many parameters it concerns, and which ("4 parameters: `a`, `b` and 2 more"), unless they are named already."""
+        from whygrad.why.audit.finding import count_of, listed
+
+        is_known = all(f"`{name}`" in self.text for name in self.parameters) or (len(self.parameters) == 1 and not self.check)
+        return "" if is_known else f"{count_of(len(self.parameters), 'parameter')}: {listed(self.parameters)}"
+
     def edits(self) -> list[Edit]:
         """Edits that may fix it, the likeliest first."""
         if self.known_edit is not None:
@@ -80,7 +87,8 @@ class Explanation:
             return []
 
     def __str__(self) -> str:
-        lines = [f"{self.headline} [{self.category}]", self.text]
+        concerned = self.concerned()
+        lines = [f"{self.headline} [{self.category}]", self.text, *([f"It concerns {concerned}."] if concerned else [])]
         for cause in self.causes:
             lines.append(f"  {cause}: {cause.shown()}")
         if self.path:
@@ -145,6 +153,8 @@ class Answer:
         explanation = self.explanation
         lines = [f"{self.of_ranks}{self.location}: {self.location.shown()}", f"  {explanation.headline} [{explanation.category}]",
                  f"  {explanation.text}"]
+        concerned = explanation.concerned()
+        lines += [f"    concerns {concerned}"] if concerned else []
         lines += [f"    cause: {cause}: {cause.shown()}" for cause in explanation.causes]
         if explanation.fix:
             lines.append(f"  fix: {explanation.fix}")

@@ -58,8 +58,10 @@ def main(arguments: list[str]) -> int:
     outcome = run(program, timeout=options.timeout, question=asked.target,
                   engine=engine_for(program, options.engine))
     if outcome.timed_out:
-        print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
-        return 1
+        so_far = "" if outcome.asked is None else "; this is what was seen until then"
+        print(f"whygrad ask: the program did not end within {options.timeout:g} seconds{so_far}", file=sys.stderr)
+        if outcome.asked is None:
+            return 1
     if outcome.asked is None:
         print(f"whygrad ask: the program ended with exit code {outcome.code} and left no report", file=sys.stderr)
         return 1
@@ -143,7 +145,7 @@ def _about_parameters(watch: QuestionWatch, subject: Subject, findings: list[Ans
     moved = all(has_moved(watch, k.p) for k in subject.parameters)
     only_general = all(topic.general for topic in subject.topics)
     by_all = [answer for answer in findings if not answer.explanation.parameters and (only_general or is_direct(answer, subject))
-              and not (moved and answer.explanation.category in OF_ONE_LOSS)]
+              and not (moved and (answer.explanation.category in OF_ONE_LOSS or answer.explanation.symptom == "unwanted"))]
     if by_all:
         return _with_others(str(by_all[0]), findings, by_all[:1])
     explanation = None if moved and not re.search(r"\bnone\b|grad\b", subject.words) else explain(first.p)

@@ -94,6 +94,8 @@ class EventLog:
     """Every collection is bounded, so that memory does not grow with the length of the run."""
 
     def __init__(self) -> None:
+        # Events (see audit/README.md) that nobody wants at present.
+        self.unheard: set[str] = set()
         # Exceptions of the watch itself, reported at the end of the run.
         self.failures: list[str] = []
         # What the program's user should know of how it was recorded.

@@ -1,7 +1,8 @@
 """`whygrad fix script.py`: applies suggested edits, runs the program again, and shows those that help.
 
 An edit is accepted if the symptom is gone, no new problem appears, and the program ends no worse. A problem that an edit
-uncovers (the program now runs past an error, up to the next one) must be fixed as well, or the edit is rejected.
+uncovers (the program now runs past an error, up to the next one) must be fixed as well, or the edit is rejected. A problem is
+called mended only if the loss then behaves (loss_course.py); an edit after which it is not finite is the last choice.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from whygrad.cli import Program, add_engine, engine_for, parsed, refuse_without_file
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
+from whygrad.why.loss_course import Behaviour, LossCourse, behaviour
 from whygrad.why.scratch import Scratch
 from whygrad.why.trial import Outcome, run
 
@@ -47,11 +49,12 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="whygrad fix", usage=USAGE,
         description="Run a PyTorch program, change its source where an answer suggests a mechanical change, run it "
-        "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
-        "with its output hidden, each time in a new copy of the working folder: what it writes there is thrown away. Of a folder "
-        "with more than 200 MB or 5000 files the rest is not copied but linked.",
+        "again, and show the change as a diff if the symptom is gone; it is called mended if the loss then falls. The program "
+        "is run several times, without input and with its output hidden, each time in a new copy of the working folder: what it "
+        "writes there is thrown away. Of a folder with more than 200 MB or 5000 files the rest is not copied but linked.",
         epilog="Options stand before the script or -m; what stands behind it is given to the program. "
-        "Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
+        "Exit code: 0 if all symptoms are gone or nothing is wrong, 1 if one remains or the loss is not finite, 2 for "
+        "wrong usage.")
     made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
                       "FILE.orig")
     made.add_argument("--timeout", type=_seconds, default=600.0, metavar="SECONDS",
@@ -134,10 +137,18 @@ class FixSearch:
         self.chain: list[tuple[Any, ...]] = []
         # Answers (file, category, expression) that are expected after an accepted edit.
         self.settled: list[tuple[str, str, str]] = []
+        # How the losses of the program go as it is.
+        self.courses: list[LossCourse] = []
 
     def start(self) -> State:
         self.progress.say(f"running {self.program.title}")
-        return State({}, self._run({}))
+        state = State({}, self._run({}))
+        self.courses = _courses(state.outcome)
+        return state
+
+    def loss_after(self, outcome: Outcome, edits: list[Edit]) -> Behaviour:
+        """How the losses of a run with these edits behave, compared with the program as it is."""
+        return behaviour(self.courses, _courses(outcome), edits)
 
     def _run(self, files: dict[str, bytes]) -> Outcome:
         self.runs += 1
@@ -174,9 +185,12 @@ class FixSearch:
         if not edits:
             return None, "there is no mechanical change for it"
         reason = ""
+        # An edit that is good, but the loss is then not finite; and the answers that are expected after it.
+        second_best: tuple[tuple[State, list[Edit]], list[Problem]] | None = None
         for number, edit in enumerate(edits[:MAX_CHANGES], 1):
             if self.runs >= MAX_RUNS:
-                return None, "too many changes had been tried already"
+                reason = "too many changes had been tried already"
+                break
             self.progress.say(f"run {self.runs + 1}: {os.path.basename(edit.file)}, line {edit.line}, change {number} of "
                               f"{len(edits[:MAX_CHANGES])}")
             files = self._changed(state.files, edit)
@@ -195,16 +209,27 @@ class FixSearch:
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
             after = State(files, outcome, [_at_original_line(problem, state.edits)], edits=[*state.edits, edit])
             if verdict == "good":
-                self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
-                return (after, [edit]), ""
+                good = (after, [edit]), expected
+                if self.loss_after(outcome, after.edits).is_finite:
+                    return self._accepted(*good), ""
+                second_best = second_best or good
+                continue
             if verdict == "uncovers" and depth < MAX_CHAIN:
                 chain = self._fix_uncovered(after, uncovered, depth + 1)
                 if chain is not None:
                     return (chain[0], [edit, *chain[1]]), ""
                 verdict = "with the change, something else goes wrong: " + headline(uncovered[0])
             reason = reason or verdict
+        if second_best is not None:
+            return self._accepted(*second_best), ""
+        if self.runs >= MAX_RUNS:
+            return None, reason
         tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MAX_CHANGES)} changes were"
         return None, f"{tried} tried in vain: {reason}"
+
+    def _accepted(self, found: tuple[State, list[Edit]], expected: list[Problem]) -> tuple[State, list[Edit]]:
+        self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
+        return found
 
     def _fix_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         """Fix all problems that an edit uncovered, or return None."""
@@ -241,6 +266,10 @@ class FixSearch:
             return apply(files, edit)
         except (OSError, UnicodeError, SyntaxError):
             return None
+
+
+def _courses(outcome: Outcome) -> list[LossCourse]:
+    return [LossCourse(**fields) for fields in outcome.losses]
 
 
 def _folder_of(program: Program) -> str:
@@ -338,8 +367,11 @@ def _at_original_line(problem: Problem, edits: list[Edit]) -> Problem:
 
 def _print_result(search: FixSearch, state: State, write: bool) -> int:
     outcome = state.outcome
+    loss = search.loss_after(outcome, state.edits)
     for problem in state.fixed:
-        print(f"mended: {_title(problem)}", file=sys.stderr)
+        print(f"{'mended' if loss.is_good else 'the symptom is gone'}: {_title(problem)}", file=sys.stderr)
+    if state.fixed:
+        print(f"  {loss.words}", file=sys.stderr)
     for problem, reason in state.remaining:
         problem = _at_original_line(problem, state.edits)
         print(f"not mended: {_title(problem)}\n  {reason}; {problem['fix'] or problem['text']}", file=sys.stderr)
@@ -372,7 +404,7 @@ def _print_result(search: FixSearch, state: State, write: bool) -> int:
                 failed = True
             else:
                 print(f"written: {file}, the old text is in {backup}", file=sys.stderr)
-    return 1 if failed or state.remaining else 0
+    return 1 if failed or state.remaining or (state.fixed and not loss.is_finite) else 0
 
 
 def _title(problem: Problem) -> str:

@@ -57,21 +57,24 @@ class SourceLocation:
 
     @property
     def where(self) -> str:
-        """File and line; of a notebook, "cell 3, line 1"."""
+        """File and line; of a notebook, "cell 3, line 1"; the file alone if there is no line."""
         cell = cell_name(self.file)
+        if self.line < 1:
+            return cell or self.file or "the program"
         return f"{cell}, line {self.line}" if cell else f"{self.file}:{self.line}"
 
     @property
     def place(self) -> str:
         """The line in a sentence whose heading names the file."""
-        return self.where if cell_name(self.file) else f"line {self.line}"
+        return self.where if cell_name(self.file) or self.line < 1 else f"line {self.line}"
 
     def quoted(self) -> str:
         return f"`{shortened(self.expression)}`" if self.expression else "this line"
 
     def shown(self) -> str:
         """The expression, else the whole line."""
-        return shortened(self.expression or self.source_line.strip()) or "(source not available)"
+        missing = "(no line)" if self.line < 1 else "(source not available)"
+        return shortened(self.expression or self.source_line.strip()) or missing
 
     @property
     def source_line(self) -> str:

@@ -111,7 +111,8 @@ class QuestionWatch(Watch):
             return
         self._seen.add(key)
         outcome = ("true" if value else "false") if what == "requires_grad" else _outcome(value)
-        self.events.append(Event(what, Answer(where, explanation), outcome, names_of(t, frame), t.requires_grad))
+        names = [*names_of(t, frame), *(self._own_name(t) if explanation.category != "ok" else [])]
+        self.events.append(Event(what, Answer(where, explanation), outcome, names, t.requires_grad))
 
     def error(self, error: Exception, category: str, text: str, sites: tuple[Any, ...]) -> None:
         before = len(self.answers)

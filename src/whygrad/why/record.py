@@ -21,7 +21,7 @@ watching: Any = None
 
 def tell(event: str, *facts: Any) -> None:
     """Tell the watch, if there is one, what a module, optimizer, scheduler, scaler or loader does (see audit/README.md)."""
-    if watching is not None:
+    if watching is not None and event not in watching.unheard:
         watching.told(event, *facts)
 
 

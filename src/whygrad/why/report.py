@@ -99,7 +99,8 @@ def embedded_json(data: Any) -> str:
 
 def _short_location(location: SourceLocation) -> str:
     inside = f" in {location.function}" if location.function not in ("<module>", "") else ""
-    return f"{os.path.basename(location.file)}:{location.line}{inside}"
+    line = f":{location.line}" if location.line > 0 else ""
+    return f"{os.path.basename(location.file)}{line}{inside}"
 
 
 def _files(answers: Sequence[Answer], script: str | None) -> list[str]:

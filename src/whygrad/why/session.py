@@ -61,6 +61,9 @@ class Session:
     """`steps` ends the program after so many steps of optimizers; 0 lets it run to its end. With `strict`, the exit code tells
     whether something is wrong."""
 
+    # Called with their number after each step of an optimizer, if anything is.
+    _stepped: Callable[[int], None] | None = None
+
     def __init__(self, outputs: Outputs, *, only: str | None = None, live: bool = False, strict: bool = False,
                  steps: int = 0) -> None:
         self.outputs = outputs
@@ -96,9 +99,6 @@ class Session:
     def _print_live(self, answer: Answer) -> None:
         if self.wanted(answer):
             terminal.print_answer(answer)
-
-    def _stepped(self, number: int) -> None:
-        """An optimizer has stepped."""
 
     def _conclude(self) -> list[Answer]:
         """Stop watching, and decide what is wrong."""

@@ -17,14 +17,14 @@ class EndOfSteps(BaseException):
 
 
 class StepLimit:
-    """`steps` is the number of steps, or 0 for no limit. `on_step` is called after each step, `on_reached` before the program is
-    ended.
+    """`steps` is the number of steps, or 0 for no limit. `on_step`, if any, is called after each step, `on_reached` before the
+    program is ended.
 
     Only a thread's own step can end it: other threads than the main one end at their next step, and the main thread goes on
     until it steps itself. A program that catches EndOfSteps is left alone after that, and told about.
     """
 
-    def __init__(self, steps: int, on_step: Callable[[int], None], on_reached: Callable[[], Any]) -> None:
+    def __init__(self, steps: int, on_step: Callable[[int], None] | None, on_reached: Callable[[], Any]) -> None:
         self.steps = steps
         self.done = 0
         # Whether a thread was ended, and whether it was the main one.
@@ -36,8 +36,9 @@ class StepLimit:
         self._is_told = False
         # Optimizers whose step is running, by thread: one may call the step of another.
         self._running = threading.local()
-        self._handles = [engine.current.hooks.register_optimizer_step_pre_hook(self._before),
-                         engine.current.hooks.register_optimizer_step_post_hook(self._after)]
+        hooks = engine.current.hooks
+        self._handles = [] if not steps and on_step is None else [hooks.register_optimizer_step_pre_hook(self._before),
+                                                                  hooks.register_optimizer_step_post_hook(self._after)]
 
     def stop(self) -> None:
         for handle in self._handles:
@@ -51,7 +52,8 @@ class StepLimit:
             return  # a forked child, which has no report
         is_inner = bool(self._outer(stepped))
         self.done += 1
-        self._on_step(self.done)
+        if self._on_step is not None:
+            self._on_step(self.done)
         if is_inner or not self.steps or self.done < self.steps:
             return
         self.was_reached = True

@@ -142,7 +142,7 @@ def _print_answers(answers: Sequence[Answer]) -> None:
 
         console.print(Text(f"\n{len(rest)} more; --json FILE or --html FILE has them in full:", style="bold"))
         for answer in rest:
-            where = f"  {os.path.basename(answer.location.file)}:{answer.location.line}  "
+            where = f"  {_short(answer.location)}  "
             console.print(Text.assemble((_printable(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),
                                         ("(odd)  " if answer.explanation.odd else "", "dim"),
                                         _printable(answer.location.expression)), no_wrap=True, overflow="ellipsis")
@@ -186,7 +186,8 @@ def _print_in_full(console: Any, answer: Answer, title: str) -> None:
     console.print(Text.assemble((_printable(explanation.headline), "bold"), "  ", (f"[{explanation.category}]", "yellow")))
     _excerpt(console, answer.location, "     ", "cyan")
     console.print()
-    _entry(console, "why", "bold", _prose(explanation.text))
+    concerned = explanation.concerned()
+    _entry(console, "why", "bold", _prose(explanation.text + (f"\nIt concerns {concerned}." if concerned else "")))
     for cause in explanation.causes:
         if cause != answer.location:
             console.print()
@@ -207,6 +208,11 @@ def _near(location: SourceLocation) -> str:
     """A location, its file relative to the working directory."""
     here = os.getcwd() + os.sep
     return str(location).removeprefix(here)
+
+
+def _short(location: SourceLocation) -> str:
+    """The file without its folder, and the line if there is one."""
+    return f"{os.path.basename(location.file)}{f':{location.line}' if location.line > 0 else ''}"
 
 
 def _entry(console: Any, label: str, style: str, text: Any) -> None:
@@ -242,9 +248,9 @@ def _excerpt(console: Any, location: SourceLocation, label: str, colour: str) ->
     from rich.text import Text
 
     line = location.source_line
-    margin = f"{label}  {_printable(os.path.basename(location.file))}:{location.line} │ "
+    margin = f"{label}  {_printable(_short(location))} │ "
     if not line.strip():
-        console.print(Text.assemble((margin, "dim"), _printable(location.expression) or "(source not available)"))
+        console.print(Text.assemble((margin, "dim"), _printable(location.shown())))
         return
     start, end = _span(location, line)
     indent = len(line) - len(line.lstrip())

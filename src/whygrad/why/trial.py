@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.cli import Program
+from whygrad.why.loss_course import courses_of
 from whygrad.why.question_watch import QuestionWatch
 from whygrad.why.scratch import Copy, Scratch
+from whygrad.why.termination import GRACE, Termination
 from whygrad.why.watch import Watch
 
 
@@ -42,6 +44,8 @@ class Outcome:
     # False if the process ended without a report (os._exit, a crash of the interpreter).
     reported: bool = True
     seconds: float = 0.0
+    # How each loss went (fields of LossCourse).
+    losses: list[dict[str, Any]] = field(default_factory=list)
 
 
 def run(program: Program, *, files: dict[str, bytes] | None = None, timeout: float | None = None, question: str | None = None,
@@ -74,6 +78,9 @@ def _run(program: Program, files: dict[str, bytes], timeout: float | None, how: 
             outcome.code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             outcome.timed_out = True
+            process.terminate()  # it reports what was seen
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
         finally:
             _end(process)
         outcome.seconds = time.monotonic() - begun
@@ -122,7 +129,20 @@ def main() -> None:
     asking = QuestionWatch(request["question"], "") if request["question"] is not None else None
     watch = asking or Watch()
     result: dict[str, Any] = {}
+
+    def report() -> None:
+        answers = watch.stop()
+        result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
+                              "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        result["losses"] = courses_of(list(watch.audit.losses.values()))
+        if asking is not None:
+            asking.script = _file_of(program)  # of a module it is known when it has been run
+            raised, line = result.get("error", ""), result.get("error_line", 0)
+            result["asked"] = asking.answer(raised, line) if asking.script else {"found": False, "text": raised}
+        Path(request["report"]).write_text(json.dumps(result))
+
     watch.start()
+    termination = Termination(report)
     try:
         cli.execute(program)
     except SystemExit as ended:
@@ -134,14 +154,8 @@ def main() -> None:
         result["error_line"] = _line_of(error, _file_of(program))
         raise
     finally:
-        answers = watch.stop()
-        result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
-                              "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
-        if asking is not None:
-            asking.script = _file_of(program)  # of a module it is known when it has been run
-            raised, line = result.get("error", ""), result.get("error_line", 0)
-            result["asked"] = asking.answer(raised, line) if asking.script else {"found": False, "text": raised}
-        Path(request["report"]).write_text(json.dumps(result))
+        termination.stop()
+        report()
 
 
 def _file_of(program: Program) -> str:

@@ -7,6 +7,7 @@ backward. Nothing is installed unless a program runs under it.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -30,7 +31,7 @@ from whygrad.why.engine import (
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
-from whygrad.why.locations import locate, locate_all
+from whygrad.why.locations import SourceLocation, locate, locate_all
 from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
 from whygrad.why.program_text import is_dereferenced
 from whygrad.why.property_reads import needs_no_answer, not_tracked, still_tracked
@@ -95,6 +96,15 @@ class Watch(EventLog):
             self.audit.record_of(facts[0])
         elif self.audit.listeners(event):
             self.audit.tell(event, *facts, record.site())
+        else:
+            self.unheard.add(event)
+
+    def differentiated(self, tensors: tuple[Any, ...], keep: bool) -> None:
+        """backward() of these tensors begins. Every step of a long run has this event: it takes the shortest way."""
+        try:
+            self.audit.differentiated(tensors, keep, record.site())
+        except Exception as error:
+            self.failed_in("differentiated", error)
 
     def trace(self, on: bool) -> None:
         """Outside of observed rounds a backward is traced only if the program reads gradients, or wants answers at once."""
@@ -113,6 +123,7 @@ class Watch(EventLog):
         return not engine.current.records_always and all(count > TRUSTED_AFTER for count in self._reading.values())
 
     def listen(self, on: bool) -> None:
+        self.unheard.clear()
         self._hears_calls = on
         engine.current.listen(on, self.traces)
 
@@ -193,15 +204,16 @@ class Watch(EventLog):
         for finding in self.audit.findings():
             known = self.reported(finding.explanation)
             if known is None:
-                self._add_answer(finding.where, finding.explanation, self._moment())
+                self._add_answer(finding.where, finding.explanation, self._moment(), by_cause=True)
             else:
                 _merge(known.explanation, finding.explanation)
 
     def reported(self, explanation: Explanation) -> Answer | None:
-        """The answer that has the same cause already."""
-        first = explanation.causes[0].where if explanation.causes else None
-        return next((known for known in self.answers if known.explanation.category == explanation.category
-                     and first in [cause.where for cause in known.explanation.causes]), None)
+        """The answer that has the same cause already. Two findings of the audit may have causes in one line."""
+        first = explanation.causes[0] if explanation.causes else None
+        return next((known for known in self.answers if known.explanation.category == explanation.category and (
+            first in known.explanation.causes if known.explanation.check and explanation.check else
+            (first and first.where) in [cause.where for cause in known.explanation.causes])), None)
 
     def was_read(self) -> bool:
         """True if the program has read a gradient."""
@@ -279,7 +291,8 @@ class Watch(EventLog):
     @guarded
     def before_step(self, optimizer: Any) -> None:
         if self.audit.is_resting:
-            self.audit.glance(optimizer)
+            if not engine.current.records_always:
+                self.audit.glance(optimizer)
             return
         self.audit.begin_step(optimizer)
         if not self.traces:
@@ -318,13 +331,18 @@ class Watch(EventLog):
             return
         if usage.useless is not None:
             where, explanation, moment = usage.useless
+            explanation.parameters = self._names_of(optimizer_parameters(optimizer))
             if explanation.category == "grad-cleared" or not any(map(was_reached, optimizer_parameters(optimizer))):
                 self._optimizer_problems.setdefault((where, explanation.category), (where, explanation, moment))
         elif usage.nodes is None:
             missing = never_stepped(self, optimizer)
             if missing is not None:
+                missing.parameters = self._names_of(optimizer_parameters(optimizer))
                 where = missing.causes[0] if missing.causes else None
                 self._optimizer_problems.setdefault((where, missing.category), (where, missing, self._moment()))
+
+    def _names_of(self, parameters: list[Tensor]) -> list[str]:
+        return [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in parameters]
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
@@ -380,6 +398,7 @@ class Watch(EventLog):
             if first.category not in ("ok", "no-backward", "grad-assigned", "not-seen"):
                 site = question.frame.f_code, question.frame.f_lasti
                 self._looks[site] = self._looks.get(site, 0) + 1
+                first.parameters = first.parameters or self._own_name(question.t)
                 self._add_answer(where, first, moment)
                 self.explained.add(question.t)
         else:
@@ -390,16 +409,30 @@ class Watch(EventLog):
                 self.explained.add(question.t)
                 last = last_backward()
                 for verdict in found:
-                    explanation_of(verdict).backward = None if last is None else locate(last.site)
+                    explanation = explanation_of(verdict)
+                    explanation.backward = None if last is None else locate(last.site)
+                    explanation.parameters = explanation.parameters or self._own_name(question.t)
+
+    def _own_name(self, t: Tensor) -> list[str]:
+        """The name of a tensor that is a parameter of a model."""
+        name = self.audit.name_of(t) if engine.is_parameter(t) else ""
+        return [name] if name else []
+
+    def _nearest(self, explanation: Explanation) -> SourceLocation:
+        """The location of an answer that has none of its own: its cause, else an optimizer's step or making, else a loss."""
+        records = sorted(self.audit.optimizers.values(), key=lambda known: -known.steps)
+        sites = [*[known.stepped_at for known in records], *[known.made_at for known in records], *self.audit.losses]
+        return next(iter([*explanation.causes, *locate_all(*sites)]), None) or _script()
 
     def add_answer(self, where: Any, explanation: Explanation) -> bool:
         """Add what somebody else has found. False if the line has this answer already."""
         return self._add_answer(where, explanation, self._moment())
 
-    def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
-        if where is None:
-            return False
-        line = (where.file, where.line, explanation.category)
+    def _add_answer(self, where: Any, explanation: Explanation, moment: int, by_cause: bool = False) -> bool:
+        """With `by_cause` a line has an answer for each first cause, otherwise one for each category."""
+        where = where or self._nearest(explanation)
+        cause = explanation.causes[0] if by_cause and explanation.causes else None
+        line = (where.file, where.line, explanation.category, cause)
         known = self._by_line.get(line)
         if known is not None:
             # The line has this answer already; another tensor may add a cause.
@@ -413,6 +446,11 @@ class Watch(EventLog):
         if self._on_answer is not None:
             self._on_answer(answer)
         return True
+
+
+def _script() -> SourceLocation:
+    """The program as a whole."""
+    return SourceLocation(getattr(sys.modules.get("__main__"), "__file__", None) or "", 0, 0, 0, 0, "", "")
 
 
 def _merge(known: Explanation, other: Explanation) -> None:

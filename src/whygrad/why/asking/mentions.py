@@ -33,6 +33,8 @@ class Known(NamedTuple):
     classes: tuple[str, ...]
     # The id of the model.
     root: int = 0
+    # The name that findings give it, if it is another one: with the model, where two have parameters of this name.
+    qualified: str = ""
 
 
 def known_parameters(watch: Any) -> list[Known]:
@@ -47,7 +49,7 @@ def known_parameters(watch: Any) -> list[Known]:
         classes = _classes(root)
         for name, p in (*root.named_parameters(remove_duplicate=False), *unregistered(root)):
             outer = [classes[path] for path in _prefixes(name) if path in classes]
-            known = Known(p, name, tuple(variables.get(id(root), ())), tuple(outer), id(root))
+            known = Known(p, name, tuple(variables.get(id(root), ())), tuple(outer), id(root), watch.audit.name_of(p))
             if id(p) not in found or len(known.name) > len(found[id(p)].name):
                 found[id(p)] = known
     for name, value in watch.scope().items():
@@ -122,7 +124,7 @@ def _at_path(path: str, known: list[Known]) -> list[Known]:
 
 
 def _full_names(k: Known) -> list[str]:
-    return [k.name.lower(), *[f"{variable}.{k.name}".lower() for variable in k.variables]]
+    return [k.name.lower(), dotted(k.qualified).lower(), *[f"{variable}.{k.name}".lower() for variable in k.variables]]
 
 
 def _is_called(word: str, k: Known) -> bool:

@@ -48,7 +48,7 @@ def fitting(answers: list[Answer], subject: Subject) -> list[Answer]:
 def concerns(answer: Answer, parameters: list[Known]) -> bool:
     """True if an answer names one of these parameters."""
     names = set(answer.explanation.parameters)
-    return any(k.name in names or any(f"{variable}.{k.name}" in names for variable in k.variables) for k in parameters)
+    return any(names & {k.name, k.qualified, *[f"{variable}.{k.name}" for variable in k.variables]} for k in parameters)
 
 
 def is_direct(answer: Answer, subject: Subject) -> bool:

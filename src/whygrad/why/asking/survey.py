@@ -53,7 +53,7 @@ def told_otherwise(answers: list[Answer]) -> list[str]:
 
 def in_order(watch: Any, parameters: list[Known]) -> str:
     """What is known of parameters that no finding is about."""
-    names = listed([k.name for k in parameters])
+    names = listed([k.qualified or k.name for k in parameters])
     changed = [k for k in parameters if has_moved(watch, k.p)]
     deposits = [_deposits(k.p) for k in parameters]
     holders = {id(record): record for k in parameters for record in watch.audit.optimizers.values() if id(k.p) in record.held_ids}

@@ -9,6 +9,7 @@ from whygrad.why import engine, record
 from whygrad.why.audit import rounds
 from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.loss_record import LossRecord
+from whygrad.why.audit.model_names import ModelNames
 from whygrad.why.audit.module_tree import ModuleTree
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import Provenance
@@ -16,7 +17,7 @@ from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
 from whygrad.why.record import Site
-from whygrad.why.run_facts import drop_oldest
+from whygrad.why.run_facts import drop_oldest, was_reached
 
 # Optimizers whose parameters are held for the whole run. Of more, the longest unused is judged and let go.
 MAX_OPTIMIZERS = 16
@@ -87,6 +88,7 @@ class Audit:
         self.losses: dict[Site, LossRecord] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
+        self._names = ModelNames(self.modules, self._is_trained)
         self.provenance = Provenance(self)
         # The lines that converted modules to another dtype.
         self.conversions: list[Site] = []
@@ -101,8 +103,11 @@ class Audit:
         self._is_armed = False
         # How often a symptom has armed it, and the round from which on it may again.
         self._armings = self._next_arming = 0
-        # Backward passes of a program that has no optimizer.
+        # The round until which it rests, whatever happens but what calls `_look`.
+        self._rests_until = 0
+        # Backward passes of a program that has no optimizer; whether one has stepped.
         self._passes = 0
+        self._has_stepped = False
         # The first steps of a new optimizer are observed, however late it is made; how many each line has made.
         self._observed_until = 0
         self._made_at: dict[Any, int] = {}
@@ -138,6 +143,7 @@ class Audit:
             self._observe(observe)
         listen = engine.current.records_always and (self._is_armed or rounds.is_listened(self.round))
         self._rest(self.is_suspended or not (observe or listen))
+        self._rests_until = rounds.next_look(self.round) if self.is_resting else 0
 
     def _rest(self, on: bool) -> None:
         if on != self.is_resting:
@@ -152,15 +158,14 @@ class Audit:
         """Something has changed (somebody else has written a parameter, a gradient is missing): look closely from the next round
         on. Where that is dear, do so for two rounds, and each time later than before."""
         self._is_armed = True
+        self._rests_until = 0
         if not engine.current.records_always and self.round >= self._next_arming:
             self._observed_until = max(self._observed_until, self.round + 1 + rounds.ARMED)
             self._armings += 1
             self._next_arming = self.round + (rounds.ARMED << self._armings)
 
     def glance(self, optimizer: Any) -> None:
-        """Before a step in a round in which the audit rests."""
-        if engine.current.records_always:
-            return  # it does not rest for long
+        """Before a step in a round in which the audit rests, where it may rest for long."""
         known = self.record_of(optimizer)
         self.tell("before_step", known)
         if self.round % rounds.GLANCE_EVERY:
@@ -237,7 +242,7 @@ class Audit:
             self._observed_until = self.round + rounds.ARMED
             self._rest(False)
             self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
-        if not engine.current.records_always and not any(record.steps for record in self.optimizers.values()):
+        if not self._has_stepped:
             # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
             self._passes += 1
             if self._passes > rounds.PASSES_WITHOUT_STEP:
@@ -266,6 +271,7 @@ class Audit:
     def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
         self.is_stepping = False
+        self._has_stepped = True
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
         self.tell("round_ended", self.round)
@@ -274,21 +280,32 @@ class Audit:
 
     def count_step(self, optimizer: Any) -> None:
         """A step in a round in which the audit rests."""
-        known = self.record_of(optimizer)
+        known = self.optimizers.get(id(optimizer))
+        if known is None or known.optimizer is not optimizer:
+            known = self.record_of(optimizer)
+        self._has_stepped = True
         known.steps += 1
         known.last_round = self.round
         if not engine.current.records_always:
             self.tell("after_step", known)
         self.round += 1
-        self._look()
+        if self.round >= self._rests_until:
+            self._look()
 
     def subject(self, kind: type[S]) -> S:
         """The subject of a class."""
         return next(subject for subject in self.subjects if isinstance(subject, kind))
 
     def name_of(self, p: Any) -> str:
-        """The dotted name of a parameter in its model."""
-        return self.modules.name_of(p)
+        """The dotted name of a parameter in its model; with the model where two trained ones have parameters of that name."""
+        return self._names.parameter(p)
+
+    def path_of(self, module: Any) -> str:
+        """The dotted name of a module in its model."""
+        return self._names.module(module)
+
+    def _is_trained(self, p: Any) -> bool:
+        return was_reached(p) or any(id(p) in known.held_ids for known in self.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
         """One finding for each cause: what several parameters share is told once."""

@@ -16,7 +16,7 @@ CHECK_OF = {
     "step-missing": "stepped", "returned-not-stored": "stepped", "leaf-replaced": "stepped",
     "broadcast-loss": "shapes", "clip-misplaced": "clip", "scaler-misuse": "scaler", "not-in-optimizer": "not-held",
 }
-# Findings after which another check cannot be passed, though its own subject leaves it to them.
+# Categories after which another check cannot be passed.
 IMPLIES = {"learning-rate-zero": "moves", "step-missing": "moves", "grad-cleared": "moves"}
 LOOP = {
     "cleared": "gradients are cleared once between steps, and not before they are used",
@@ -57,8 +57,8 @@ def check_list(watch: Any, answers: Sequence[Answer], suppressed: Collection[Ans
     implied = dict(audit.implied)
     for answer in answers:
         found.setdefault(check_of(answer), []).append(answer)
-        if answer.explanation.category in IMPLIES and not answer.explanation.odd:
-            implied.setdefault(IMPLIES[answer.explanation.category], answer.explanation.category)
+        for other in _implied_by(answer):
+            implied.setdefault(other, answer.explanation.category)
     stepped = any(record.steps for record in audit.optimizers.values())
     lines = [(_spaced(type(subject).__name__), check, title, audit.was_seen(subject, check))
              for subject in audit.subjects for check, title in subject.checks.items()]
@@ -75,7 +75,18 @@ def check_of(answer: Answer) -> str:
         return explanation.check
     if explanation.symptom == "error":
         return "errors"
-    return CHECK_OF.get(explanation.category, "reads")
+    return CHECK_OF.get(explanation.category, "stepped" if explanation.symptom == "no-update" else "reads")
+
+
+def _implied_by(answer: Answer) -> list[str]:
+    """Checks that are not passed after a finding, though their own subjects leave it to that."""
+    category = answer.explanation.category
+    if answer.explanation.odd:
+        return []
+    if category in IMPLIES:
+        return [IMPLIES[category]]
+    is_without_effect = check_of(answer) == "stepped" and answer.explanation.symptom == "no-update"
+    return ["no-gradient", "moves"] if is_without_effect else []
 
 
 def _check(line: tuple[str, str, str, bool], found: list[Answer], suppressed: Collection[Answer], follows_from: str) -> Check:

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.why import engine
 from whygrad.why.audit.series import Series
-from whygrad.why.engine import total_later
 from whygrad.why.record import Site
 
 # Values that may be on their way: a device is some steps behind.
@@ -28,8 +28,12 @@ class LossRecord:
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
         self.retained += keep
-        self._coming.append((number, total_later(tensors)))
-        self.settle()
+        total = engine.current.total_later(tensors)
+        if isinstance(total, float):
+            self._add(number, total)
+        else:
+            self._coming.append((number, total))
+            self.settle()
 
     def settle(self) -> None:
         """Take the values that have come from the device."""
@@ -40,9 +44,12 @@ class LossRecord:
                 return
             self._coming.popleft()
             if total is not None:
-                self.values.add(number, total)
-                if self.nonfinite_round is None and not math.isfinite(total):
-                    self.nonfinite_round = number
+                self._add(number, total)
+
+    def _add(self, number: int, total: float) -> None:
+        self.values.add(number, total)
+        if self.nonfinite_round is None and not math.isfinite(total):
+            self.nonfinite_round = number
 
     def is_constant(self) -> bool:
         values = self.values

@@ -16,6 +16,8 @@ from whygrad.why.run_facts import drop_oldest
 # Outermost modules that are known.
 MAX_ROOTS = 64
 MAX_MODULES = 20_000
+# Callers that are kept of the line that made a module: a class's __init__, a function that builds models ...
+MAX_CALLERS = 4
 
 
 class ModuleTree:
@@ -29,8 +31,10 @@ class ModuleTree:
         # Modules that belong to another, by id.
         self._inner: dict[int, weakref.ref[Any]] = {}
         self._names: dict[int, tuple[Any, str]] = {}
-        # The line that made each module, by id; and the loss module that each line last called.
-        self._made: dict[int, tuple[weakref.ref[Any], Site, int]] = {}
+        # The parameters of each name.
+        self._named: dict[str, list[Any]] = {}
+        # The line that made each module, and those that called it, by id; and the loss module that each line last called.
+        self._made: dict[int, tuple[weakref.ref[Any], tuple[Site, ...], int]] = {}
         self._losses: dict[Site, Any] = {}
         self._called: dict[Site, dict[int, Any]] = {}
         # Where each parameter is registered, by id.
@@ -67,13 +71,17 @@ class ModuleTree:
         self._add_root(module)
 
     def module_made(self, module: Any, site: Site) -> None:
-        self._made[id(module)] = weakref.ref(module), site, next_sequence_number()
+        self._made[id(module)] = weakref.ref(module), (site, *record.callers(MAX_CALLERS)), next_sequence_number()
         drop_oldest(self._made, MAX_MODULES)
 
     def made_at(self, module: Any) -> Site | None:
         """The line that made a module."""
+        return next(iter(self.making(module)), None)
+
+    def making(self, module: Any) -> tuple[Site, ...]:
+        """The line that made a module, and those that called its function, outwards."""
         known = self._made.get(id(module))
-        return known[1] if known is not None and known[0]() is module else None
+        return known[1] if known is not None and known[0]() is module else ()
 
     def is_younger(self, module: Any, number: int) -> bool:
         known = self._made.get(id(module))
@@ -107,16 +115,17 @@ class ModuleTree:
         known = self._names.get(id(p))
         if known is not None and _has(known[0], known[1], p):
             return known
-        self._names = {}
+        self._names, self._named = {}, {}
         for root in list(self.roots.values()):
             for name, q in (*root.named_parameters(remove_duplicate=False), *unregistered(root)):
-                self._names.setdefault(id(q), (root, name))
+                if id(q) not in self._names:
+                    self._names[id(q)] = root, name
+                    self._named.setdefault(name, []).append(q)
         return self._names.get(id(p))
 
-    def name_of(self, p: Any) -> str:
-        """The dotted name of a parameter; "" if no module has it."""
-        found = self.owner(p)
-        return "" if found is None else found[1]
+    def named(self, name: str) -> list[Any]:
+        """The parameters that have a name in their models, when the owners were last looked for."""
+        return self._named.get(name, [])
 
     def modules_around(self, p: Any) -> Iterator[Any]:
         """The modules that have this parameter, the outermost first."""
@@ -141,13 +150,13 @@ class ModuleTree:
         modules = self._called.get(site, {}).values()
         return [made for module in modules if is_meant(module) and (made := self.made_at(module)) is not None]
 
-    def path_of(self, module: Any) -> str:
-        """The dotted name of a module in the outermost one; its class if it is the outermost."""
+    def path_of(self, module: Any) -> tuple[Any, str] | None:
+        """The outermost module that has this one, and its dotted name in it ("" for the outermost one itself)."""
         for root in list(self.roots.values()):
             for name, inner in root.named_modules():
                 if inner is module:
-                    return name or type(module).__name__
-        return type(module).__name__
+                    return root, name
+        return None
 
 
 def _has(root: Any, name: str, p: Any) -> bool:

@@ -33,3 +33,9 @@ def is_observed(number: int) -> bool:
 
 def is_listened(number: int) -> bool:
     return number < LISTENED_FIRST or number % LISTENED_LATER == 0
+
+
+def next_look(number: int) -> int:
+    """The first round behind one in which the audit rests that may be looked at more closely: later ones are all listened to
+    (`LISTENED_FIRST`, and the powers of two behind it, are multiples of `LISTENED_LATER`)."""
+    return number + 1 if number < LISTENED_FIRST else (number // LISTENED_LATER + 1) * LISTENED_LATER

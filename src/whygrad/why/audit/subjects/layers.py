@@ -222,7 +222,7 @@ class Layers(Subject):
                     if seen.detail[0] == 1 else
                     f"{seen.detail[0]} equal samples: nothing is left after the mean is subtracted")
             yield finding("batch-norm", "batchnorm-single", "batch norm sees a single sample",
-                          f"{seen.name} `{self.audit.modules.path_of(module)}`, called {at(seen.site)}, was given batches "
+                          f"{seen.name} `{self.audit.path_of(module)}`, called {at(seen.site)}, was given batches "
                           f"of shape {tuple(seen.detail)} in {count_of(len(seen.rounds), 'observed step')}: {what}. Its "
                           "running statistics are those of single samples (batch size 1).",
                           "use larger batches, or GroupNorm or LayerNorm, which do not depend on the batch.",

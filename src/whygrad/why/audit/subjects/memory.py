@@ -64,7 +64,7 @@ class Memory(Subject):
                  and node not in ours} if self.audit.is_observing else set()
         if len(alive) > self._kept[1]:
             self._kept = number, len(alive)
-        if number + 1 in COUNTED and alive:
+        if number + 1 in COUNTED and len(alive) > 1:  # one may be in a variable that the next step overwrites
             self._count(number)
 
     def called(self, call: Call) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from whygrad.why.answers import Explanation
@@ -138,10 +138,10 @@ class Parameters(Subject):
         made = [cause.site for cause in causes_of(p)]
         explanation.causes = locate_all(*([] if called is None else [called[1]]), *made) + explanation.causes
         if called is not None:
-            path = self.audit.modules.path_of(part)
+            path = self.audit.path_of(part)
             explanation.text += f" `{path}` is called {at(called[1])}, but the loss does not depend on what it returns."
         elif part is not None:
-            explanation.text += f" `{self.audit.modules.path_of(part)}` is never called."
+            explanation.text += f" `{self.audit.path_of(part)}` is never called."
 
     def _unused_part(self, p: Any) -> Any:
         """The largest part of the model that has this parameter and none that a gradient reaches."""
@@ -186,9 +186,8 @@ class Parameters(Subject):
             return True  # all layers beside it are held
         if self.audit.modules.is_younger(around[-1], record.made_number):
             return True  # made after the optimizer
-        names = [name for name, _ in root.named_parameters()]
-        held = [i for i, (_, q) in enumerate(root.named_parameters()) if id(q) in record.held_ids]
-        return bool(held) and names.index(self.audit.name_of(p)) > min(held) and _is_scattered(root, record)
+        before = takewhile(lambda q: q is not p, root.parameters())
+        return any(id(q) in record.held_ids for q in before) and _is_scattered(root, record)
 
     def _not_held(self, record: OptimizerRecord) -> Finding | None:
         """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
