@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import whygrad as torch
+from whygrad.base import disk_cache
 from whygrad.kernels import code, linker, memory, stats
 from whygrad.kernels.pool import pool
 
@@ -44,18 +46,30 @@ def test_on_and_off(tmp_path):
     assert again.split()[2] == "0"
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "removed"])
+def of_wrong_content(path, content):
+    """A file that is whole, under its own name, but not what the compiler wrote."""
+    return disk_cache._digest(path.name, content) + content
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "removed", "exchanged", "no object", "no image", "no symbol"])
 def test_a_damaged_cache_is_written_anew(tmp_path, damage):
     expected = run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()
     files = sorted(tmp_path.glob("*.o"))
     assert files
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
+    other = files[-1].read_bytes()
     for path in files:
         data = path.read_bytes()
         if damage == "removed":
             path.unlink()
         else:
-            path.write_bytes({"cut": data[:len(data) // 2], "changed": data[:-1] + b"\x01", "emptied": b""}[damage])
+            path.write_bytes({
+                "cut": data[:len(data) // 2], "changed": data[:-1] + b"\x01", "emptied": b"", "exchanged": other,
+                "no object": of_wrong_content(path, b"neither an image nor an object"),
+                "no image": of_wrong_content(path, linker.MAGIC + b"?"),
+                "no symbol": of_wrong_content(path, linker.MAGIC + marshal.dumps((b"", {}, [], []))),
+            }[damage])
+            other = data
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split() == expected
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
 

@@ -50,8 +50,11 @@ def _stored_codes() -> dict[str, bytes]:
 
 def _read_stored() -> dict[str, bytes]:
     data = disk_cache.read(STORED)
-    version, found = marshal.loads(data) if data else ("", {})
-    return found if version == sys.version else {}
+    try:
+        version, found = marshal.loads(data) if data else ("", {})
+    except (EOFError, TypeError, ValueError):  # written by something else
+        return {}
+    return found if version == sys.version and type(found) is dict else {}
 
 
 def _store() -> None:
