@@ -100,15 +100,15 @@ def test_another_users_file_is_not_read(folder, path):
 
 def test_the_cache_is_bounded(folder, monkeypatch):
     day = 86400
-    ages = {"rows-a": 1, "whygrad_old.o": 100, "whygrad_used.o": 80, ".whygrad-killed": 1, ".whygrad-writing": 0, "notes.txt": 900}
+    ages = {"rows-a": 1, "whygrad_old.o": 100, "whygrad_used.o": 80, ".whygrad-killed": 1, ".whygrad-writing": 0, "notes": 900}
     for name, age in ages.items():
         (folder / name).write_bytes(b"x" * 1000)
         os.utime(folder / name, (1e9 - age * day,) * 2)
     disk_cache.clean(1e9)
-    assert {path.name for path in folder.iterdir()} == {"rows-a", "whygrad_used.o", ".whygrad-writing", "notes.txt"}
+    assert {path.name for path in folder.iterdir()} == {"rows-a", "whygrad_used.o", ".whygrad-writing", "notes"}
     monkeypatch.setattr(disk_cache, "MAX_BYTES", 2500)
     disk_cache.clean(1e9)
-    assert {path.name for path in folder.iterdir()} == {"rows-a", ".whygrad-writing", "notes.txt"}  # the oldest of ours
+    assert {path.name for path in folder.iterdir()} == {"rows-a", ".whygrad-writing", "notes"}  # the oldest of ours
 
 
 def test_a_file_that_is_read_stays_young(folder):
