@@ -88,6 +88,39 @@ def test_objects_that_llvm_links(tmp_path):
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
 
 
+LITTLE_MEMORY = """
+    import resource
+    import whygrad as torch
+    x = torch.randn(300, 100)
+    (x @ x.t()).softmax(1)
+    kept = [torch.ones(n) for n in (3_000_000, 200_000) for _ in range(40)]
+    del kept
+    before = torch.memory_stats()["kept_bytes"]
+    with open("/proc/self/statm") as file:
+        limit = int(file.read().split()[0]) * resource.getpagesize() + (100 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    large = torch.ones(50_000_000)  # 200 MB: only if what is kept is given back
+    print(large.sum().item(), before > 400e6 > torch.memory_stats()["kept_bytes"])
+    w = torch.ones(60_000, 1, requires_grad=True)
+    rows = large.expand(50, 50_000_000)
+    tried = ["torch.ones(10**10)", "rows * 2", "rows * rows", "rows > 1", "rows.exp()", "-rows", "rows.clone()",
+             "rows[[0, 1, 2]]", "w @ w.t()", "torch.nn.functional.linear(w, w)", "torch.cat([large] * 9)", "torch.randn(10**10)",
+             "rows.double()", "torch.autograd.grad(w.expand(-1, 10**6).mul(1), w, large[:1].expand(60_000, 10**6))"]
+    for line in tried:
+        try:
+            eval(line)
+            print(line)
+        except RuntimeError as error:
+            assert "DefaultCPUAllocator: can't allocate memory" in str(error)
+    print(torch.ones(1000).sum().item())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is installed on Linux alone")
+def test_what_is_kept_is_given_back_before_memory_runs_out():
+    assert run(LITTLE_MEMORY, WHYGRAD_KERNELS="always").split() == ["50000000.0", "True", "1000.0"]
+
+
 FEW_CALLS = """
     import whygrad as torch
     from whygrad.kernels import jit, stats

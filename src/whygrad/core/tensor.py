@@ -21,7 +21,6 @@ from whygrad.core.registered import registered
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
-    from whygrad.ops.table import Row
     from whygrad.why.answers import Explanation
     from whygrad.why.record import Causes
 
