@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -297,8 +299,21 @@ def _code(program: Program, module: ModuleType) -> CodeType:
     vars(module).update(__file__=path, __cached__=None, __loader__=loader)
     if isinstance(loader, SourcelessFileLoader):
         return loader.get_code("__main__")  # type: ignore[return-value]
+    _refuse_other_encodings(source, path)
     remember_source(path, source)
     return compile(source, path, "exec", dont_inherit=True)
+
+
+def _refuse_other_encodings(source: bytes, path: str) -> None:
+    """As Python does with a script; `compile` lets any byte pass in a comment."""
+    try:
+        source.decode()
+    except UnicodeDecodeError as error:
+        head = b"\n".join(source.splitlines()[:2])
+        if not head.startswith(BOM_UTF8) and not re.search(rb"^[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+", head, re.MULTILINE):
+            line = source.count(b"\n", 0, error.start) + 1
+            raise SyntaxError(f"Non-UTF-8 code starting with '\\x{source[error.start]:02x}' in file {path} on line {line}, but no "
+                              "encoding declared; see https://peps.python.org/pep-0263/ for details") from None
 
 
 def _run_notebook(path: str, module: ModuleType) -> None:

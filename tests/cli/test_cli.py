@@ -139,6 +139,12 @@ def test_encoding_cookie(tmp_path: Path) -> None:
     same(tmp_path, "script.py")
 
 
+@pytest.mark.parametrize("head", [b"", b"\xef\xbb\xbf", b"# coding: utf-8\n", b"#!python\n# vim: set fileencoding=latin-1 :\n"])
+def test_bytes_that_are_no_utf_8(head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_bytes(head + "x = 1  # ä\nprint(x)\n".encode("latin-1"))
+    same(tmp_path, "script.py")
+
+
 def test_archives_bytecode_and_pipes(tmp_path: Path) -> None:
     path = write(tmp_path, "script.py", "import sys\nprint(sys.argv, __name__, __file__, sys.path[0])\n")
     with zipfile.ZipFile(tmp_path / "app.pyz", "w") as archive:

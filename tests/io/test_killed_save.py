@@ -18,6 +18,7 @@ import pytest
 
 import whygrad
 from whygrad import io as checkpoint
+from whygrad.io import atomic
 
 KILLS = int(os.environ.get("WHYGRAD_KILLS", "20"))
 
@@ -38,6 +39,20 @@ for line in sys.stdin:
         io.save({"step": step, "weights": weights}, sys.argv[1])
         print("saved", flush=True)
 """
+
+
+def test_what_a_killed_save_has_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    left, young, foreign = [tmp_path / f".{name}.{'0' * 15}{n}.tmp" for n, name in enumerate(("a.pt", "a.pt", "b.pt"))]
+    in_use = tmp_path / f".a.pt.{'1' * 16}.tmp"
+    for path in (left, young, foreign, in_use):
+        path.write_bytes(b"half")
+        if path is not young:
+            os.utime(path, (1e9, 1e9))
+    with in_use.open("rb") as file:
+        atomic.flock(file.fileno(), atomic.LOCK_EX)
+        checkpoint.save(whygrad.ones(2), tmp_path / "a.pt")
+    assert {path for path in (left, young, foreign, in_use) if path.exists()} == {young, foreign, in_use}
+    assert checkpoint.load(tmp_path / "a.pt").tolist() == [1, 1]
 
 
 @pytest.fixture

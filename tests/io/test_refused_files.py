@@ -97,6 +97,18 @@ def tensor(
     )
 
 
+def tensor_with(name: str) -> bytes:
+    """A tensor with an attribute of that name."""
+    arguments = b"(" + storage_id() + number(0) + numbers((4,)) + numbers((1,)) + b"\x89Nt"
+    return with_pickle(b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nTensor\n"
+                       + arguments + b"}" + text(name) + b"NstR.")
+
+
+def parameter_with(name: str) -> bytes:
+    data = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage_id() + number(0) + numbers((4,)) + numbers((1,)) + b"\x89NtR"
+    return with_pickle(b"\x80\x02ctorch._utils\n_rebuild_parameter_with_state\n(" + data + b"\x88N}" + text(name) + b"NstR.")
+
+
 def patched(raw: bytes, at: int, new: bytes) -> bytes:
     return raw[:at] + new + raw[at + len(new) :]
 
@@ -216,6 +228,14 @@ FILES: dict[str, tuple[Callable[[], bytes], type[Exception], str]] = {
         pickle.UnpicklingError,
         "cannot be given the attribute 'items'",
     ),
+    "array interface of a dict": (
+        lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)R}" + text("__array_interface__") + b"}sb."),
+        pickle.UnpicklingError,
+        "special attribute '__array_interface__'",
+    ),
+    "array interface of a tensor": (lambda: tensor_with("__array_interface__"), pickle.UnpicklingError, "special attribute"),
+    "array struct of a tensor": (lambda: tensor_with("__array_struct__"), pickle.UnpicklingError, "special attribute"),
+    "array struct of a parameter": (lambda: parameter_with("__array_struct__"), pickle.UnpicklingError, "special attribute"),
     "backward hooks": (lambda: tensor(flags=b"\x89}" + text("h") + b"Ns"), pickle.UnpicklingError, "backward hooks"),
     # Tensors that reach outside their storage.
     "storage too short": (
@@ -386,7 +406,23 @@ def test_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file.pt"]
 
 
+class Trusted:
+    pass
+
+
+def test_a_trusted_class_is_given_no_special_attribute() -> None:
+    state = b"c" + f"{Trusted.__module__}\n{Trusted.__qualname__}".encode() + b"\n)\x81}" + text("{}") + b"K\1sb."
+    with checkpoint.safe_globals([Trusted]):
+        named = state.replace(text("{}"), text("name"))
+        assert checkpoint.load(io.BytesIO(with_pickle(b"\x80\x02" + named))).name == 1
+        named = state.replace(text("{}"), text("__array_interface__"))
+        with pytest.raises(pickle.UnpicklingError, match="special attribute"):
+            checkpoint.load(io.BytesIO(with_pickle(b"\x80\x02" + named)))
+
+
 def test_the_honest_relatives_of_the_table_are_read() -> None:
+    assert vars(checkpoint.load(io.BytesIO(tensor_with("note")))) == {"note": None}
+    assert vars(checkpoint.load(io.BytesIO(parameter_with("note")))) == {"note": None}
     assert checkpoint.load(io.BytesIO(tensor()))._array.tolist() == [0, 0, 0, 0]
     assert checkpoint.load(io.BytesIO(tensor(size=(2, 3), stride=(0, 1))))._array.shape == (2, 3)
     assert set(checkpoint.load(io.BytesIO(good()))) == {"w", "b"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import whygrad as torch
+from whygrad.base import disk_cache
 from whygrad.kernels import code, linker, memory, stats
 from whygrad.kernels.pool import pool
 
@@ -44,18 +46,30 @@ def test_on_and_off(tmp_path):
     assert again.split()[2] == "0"
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "removed"])
+def of_wrong_content(path, content):
+    """A file that is whole, under its own name, but not what the compiler wrote."""
+    return disk_cache._digest(path.name, content) + content
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "removed", "exchanged", "no object", "no image", "no symbol"])
 def test_a_damaged_cache_is_written_anew(tmp_path, damage):
     expected = run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()
     files = sorted(tmp_path.glob("*.o"))
     assert files
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
+    other = files[-1].read_bytes()
     for path in files:
         data = path.read_bytes()
         if damage == "removed":
             path.unlink()
         else:
-            path.write_bytes({"cut": data[:len(data) // 2], "changed": data[:-1] + b"\x01", "emptied": b""}[damage])
+            path.write_bytes({
+                "cut": data[:len(data) // 2], "changed": data[:-1] + b"\x01", "emptied": b"", "exchanged": other,
+                "no object": of_wrong_content(path, b"neither an image nor an object"),
+                "no image": of_wrong_content(path, linker.MAGIC + b"?"),
+                "no symbol": of_wrong_content(path, linker.MAGIC + marshal.dumps((b"", {}, [], []))),
+            }[damage])
+            other = data
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split() == expected
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
 
@@ -72,6 +86,39 @@ def test_objects_that_llvm_links(tmp_path):
     by_llvm = "from whygrad.kernels import linker\nlinker.pack = lambda code: None\n" + textwrap.dedent(PROGRAM)
     assert run(by_llvm, WHYGRAD_CACHE=str(tmp_path)).split()[:2] == run(PROGRAM).split()[:2]
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
+
+
+LITTLE_MEMORY = """
+    import resource
+    import whygrad as torch
+    x = torch.randn(300, 100)
+    (x @ x.t()).softmax(1)
+    kept = [torch.ones(n) for n in (3_000_000, 200_000) for _ in range(40)]
+    del kept
+    before = torch.memory_stats()["kept_bytes"]
+    with open("/proc/self/statm") as file:
+        limit = int(file.read().split()[0]) * resource.getpagesize() + (100 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    large = torch.ones(50_000_000)  # 200 MB: only if what is kept is given back
+    print(large.sum().item(), before > 400e6 > torch.memory_stats()["kept_bytes"])
+    w = torch.ones(60_000, 1, requires_grad=True)
+    rows = large.expand(50, 50_000_000)
+    tried = ["torch.ones(10**10)", "rows * 2", "rows * rows", "rows > 1", "rows.exp()", "-rows", "rows.clone()",
+             "rows[[0, 1, 2]]", "w @ w.t()", "torch.nn.functional.linear(w, w)", "torch.cat([large] * 9)", "torch.randn(10**10)",
+             "rows.double()", "torch.autograd.grad(w.expand(-1, 10**6).mul(1), w, large[:1].expand(60_000, 10**6))"]
+    for line in tried:
+        try:
+            eval(line)
+            print(line)
+        except RuntimeError as error:
+            assert "DefaultCPUAllocator: can't allocate memory" in str(error)
+    print(torch.ones(1000).sum().item())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is installed on Linux alone")
+def test_what_is_kept_is_given_back_before_memory_runs_out():
+    assert run(LITTLE_MEMORY, WHYGRAD_KERNELS="always").split() == ["50000000.0", "True", "1000.0"]
 
 
 FEW_CALLS = """

@@ -206,6 +206,27 @@ def test_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert path.read_bytes() == b"new"
 
 
+def test_writing_keeps_owner_mode_and_links(tmp_path: Path) -> None:
+    plain, linked, other_name, pointer = (tmp_path / name for name in ("plain.py", "linked.py", "other.py", "pointer.py"))
+    for path in (plain, linked):
+        path.write_bytes(b"a long old text")
+        path.chmod(0o750)
+    os.link(linked, other_name)
+    pointer.symlink_to(plain)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.chown(plain, 12345, 54321)
+    before = {path: path.stat() for path in (plain, linked)}
+    for path in (pointer, linked):
+        fix.write_file(str(path), b"a long old text", b"new")
+    assert [path.read_bytes() for path in (plain, linked, other_name)] == [b"new"] * 3
+    assert pointer.is_symlink()
+    for path, status in before.items():
+        after = path.stat()
+        assert (after.st_mode, after.st_uid, after.st_gid, after.st_nlink) == (
+            status.st_mode, status.st_uid, status.st_gid, status.st_nlink)
+    assert (tmp_path / "linked.py.orig").read_bytes() == b"a long old text"
+
+
 # The judgement.
 
 

@@ -208,7 +208,7 @@ def memory_behind(t: Any) -> tuple[Tensor, Any] | None:
     whole = getattr(t, "_whole", None)
     if whole is None or hasattr(whole, "_whole"):
         return None
-    return (whole, ()) if whole._view is None else (whole._view.base, whole._view.steps)
+    return (whole, None) if whole._view is None else (whole._view.base, whole._view.steps)
 
 
 def _place(array: np.ndarray) -> tuple[int, int]:

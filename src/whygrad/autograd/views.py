@@ -13,22 +13,18 @@ from whygrad.base import errors
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.core.tensor import Steps, Tensor, in_order, source, wrap
 from whygrad.functional.conj_neg import turning
 from whygrad.functional.writes import copy_
 from whygrad.why import record as why
-
-# A step is (row, statics, which of several outputs or None, shape it was applied to).
-Steps = tuple[tuple[Any, dict[str, Any], int | None, tuple[int, ...]], ...]
-
 
 # Views between complex and real numbers.
 CROSSING = frozenset({"imag", "real", "view_as_complex", "view_as_real"})
 
 
-def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
+def replay(x: Any, steps: Steps | None, vocabulary: Any) -> Any:
     """The same view of another array (or Tensor) that has the base's shape and layout."""
-    for row, statics, index, _ in steps:
+    for _, row, statics, index, _ in in_order(steps):
         x = getattr(vocabulary, row.name)(x, **statics)
         if index is not None:
             x = x[index]
@@ -43,9 +39,10 @@ def history_of_view(view: Any) -> Any:
     return AsStrided(source(view.base), view.steps)
 
 
-def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
+def gradient_of_steps(steps: Steps | None, g: Any, vocabulary: Any) -> Any:
     """Bring the gradient of a view back to its base, through the rules of its steps."""
-    for row, statics, index, shape in reversed(steps):
+    while steps is not None:
+        steps, row, statics, index, shape = steps
         if index is not None:
             g = _among_zeros(row, statics, index, shape, g)
         name = row.inputs[0]
@@ -110,7 +107,12 @@ class CopySlices(Node):
         self.write: Node | None = write
         self.position = position
         # True if the view shows a complex base as real numbers, or the other way round.
-        self.crosses = bool([row for row, _, _, _ in steps if row.name in CROSSING])
+        self.crosses = False
+        before: Steps | None = steps
+        while before is not None:
+            if before[1].name in CROSSING:
+                self.crosses = True
+            before = before[0]
 
     @property
     def saved(self) -> Any:

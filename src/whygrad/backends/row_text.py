@@ -50,8 +50,11 @@ def _stored_codes() -> dict[str, bytes]:
 
 def _read_stored() -> dict[str, bytes]:
     data = disk_cache.read(STORED)
-    version, found = marshal.loads(data) if data else ("", {})
-    return found if version == sys.version else {}
+    try:
+        version, found = marshal.loads(data) if data else ("", {})
+    except (EOFError, TypeError, ValueError):  # written by something else
+        return {}
+    return found if version == sys.version and type(found) is dict else {}
 
 
 def _store() -> None:
@@ -196,7 +199,7 @@ def _version_lines(x: str) -> list[str]:
 
 def _view_lines(names: _Names) -> list[str]:
     """`make_view`, unrolled for the common case."""
-    step = f"(row, {names.statics}, None, x0_x.shape)"
+    step = f"row, {names.statics}, None, x0_x.shape"
     return [*_version_lines("x0"),
             "    if process_state.any_mode_active or type(x0_v) is not Version or type(x0) in TURNED:",
             f"        make_view(t0, x0, row, {names.statics})",
@@ -205,8 +208,8 @@ def _view_lines(names: _Names) -> list[str]:
             "        t0._lazy_version = x0_v",
             "        _parent = x0._view",
             "        _link = t0._view = new(View)",
-            f"        if _parent is None: _link.base, _link.steps, _link.creation = x0, ({step},), ''",
-            f"        else: _link.base, _link.steps, _link.creation = _parent.base, (*_parent.steps, {step}), _parent.creation",
+            f"        if _parent is None: _link.base, _link.steps, _link.creation = x0, (None, {step}), ''",
+            f"        else: _link.base, _link.steps, _link.creation = _parent.base, (_parent.steps, {step}), _parent.creation",
             "        _link.node, _link.requires_grad, _link.version = None, False, x0_v.value"]
 
 

@@ -1,15 +1,32 @@
-"""Files that are kept between processes: compiled kernels, and the compiled text of rows."""
+"""Files that are kept between processes: compiled kernels, and the compiled text of rows.
+
+Both are code, so a file is used only if nobody else can have written it: it is opened without following a link, and its
+descriptor, not its path, is asked for owner and mode, as is that of the folder. The digest in front covers the name: a
+file that was cut short, changed or renamed counts as missing. What was not read for long, or is more than MAX_BYTES, goes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import tempfile
-import zlib
+import time
+from collections.abc import Iterator
 from functools import cache
+from hashlib import blake2b
 
-CHECKSUM = 4  # bytes in front of the data, so that a file cut short or changed is noticed
+DIGEST = 16  # bytes in front of the data
+TEMPORARY = ".whygrad-"
+OURS = ("whygrad_", "rows-", TEMPORARY)  # how our files begin; the folder may have others
+MAX_BYTES = 256 << 20
+MAX_AGE = 90 * 86400.0  # seconds since a file was last read
+READ_AGAIN = 86400.0  # a file read after so long gets a new time
+MAX_AGE_OF_TEMPORARY = 3600.0  # no write takes as long: the process that left the file was killed
+
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe in the place of a file is refused, not waited for
 
 
 @cache
@@ -31,31 +48,85 @@ def path_of(name: str) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """None if there is no such file, or if it is damaged or another user's."""
+    """None if there is no such file, or if it is damaged, another's, or others may write to it or to its folder."""
     try:
-        with open(path_of(name), "rb", buffering=0) as file:
-            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+        with _safe_folder() as folder, open(_open(name, folder), "rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or not _is_safe(status):
                 return None
             data = file.read()
+            if time.time() - status.st_mtime > READ_AGAIN and os.utime in os.supports_fd:
+                os.utime(file.fileno())
     except OSError:
         return None
-    checksum, content = data[:CHECKSUM], data[CHECKSUM:]
-    return content if content and _checksum(content) == checksum else None
+    content = data[DIGEST:]
+    return content if content and _digest(name, content) == data[:DIGEST] else None
 
 
 def write(name: str, content: bytes) -> None:
     """To a temporary file, which is renamed. A cache that cannot be written is no error."""
     with contextlib.suppress(OSError):
         os.makedirs(cache_folder(), mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=cache_folder(), prefix=".whygrad-")  # readable by its owner alone
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_checksum(content) + content)
-            os.replace(temporary, path_of(name))
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with _safe_folder():
+            _clean_once()
+            handle, temporary = tempfile.mkstemp(dir=cache_folder(), prefix=TEMPORARY)  # readable by its owner alone
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_digest(name, content) + content)
+                os.replace(temporary, path_of(name))
+            except BaseException:
+                os.unlink(temporary)
+                raise
 
 
-def _checksum(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(CHECKSUM, "little")
+def clean(now: float) -> None:
+    """Remove what killed processes left, what was not read for long, and the oldest of what is too much."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(cache_folder()) as entries:
+        for entry in entries:
+            if entry.name.startswith(OURS) and entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime, status.st_size, entry.name))
+    kept = 0
+    for time_of, size, name in sorted(found, reverse=True):
+        kept += size
+        most = MAX_AGE_OF_TEMPORARY if name.startswith(TEMPORARY) else MAX_AGE
+        if kept > MAX_BYTES or now - time_of > most:
+            kept -= size
+            with contextlib.suppress(OSError):
+                os.unlink(path_of(name))
+
+
+@cache
+def _clean_once() -> None:
+    clean(time.time())
+
+
+@contextlib.contextmanager
+def _safe_folder() -> Iterator[int | None]:
+    """The folder's descriptor, None where there is no such thing; PermissionError if others may write to it."""
+    if os.open not in os.supports_dir_fd:
+        yield None
+        return
+    folder = os.open(cache_folder(), (_READ | os.O_DIRECTORY) & ~os.O_NOFOLLOW)  # the folder may be a link
+    try:
+        if not _is_safe(os.fstat(folder)):
+            raise PermissionError(f"others may write to {cache_folder()}")
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _open(name: str, folder: int | None) -> int:
+    return os.open(path_of(name) if folder is None else name, _READ, dir_fd=folder)
+
+
+def _is_safe(status: os.stat_result) -> bool:
+    """Owned by this user or the administrator, and not writable by others. Windows has other rights, and no answer here."""
+    return not hasattr(os, "geteuid") or (status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022)
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    digest = blake2b(name.encode() + b"\0", digest_size=DIGEST)
+    digest.update(content)
+    return digest.digest()

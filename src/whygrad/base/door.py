@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from whygrad.base.errors import out_of_memory
+
 Function = Callable[..., Any]
 Next = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -194,7 +196,10 @@ def _door(spec: Spec) -> Function:
     def door_of_index(self: Any, index: Any) -> Any:
         if spec.handlers:
             return dispatch(spec, (self, index), {})
-        return implementation(self, index)
+        try:
+            return implementation(self, index)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
 
     if spec.is_method and _takes_one(implementation):
         return door_of_self
@@ -247,6 +252,8 @@ ask_foreign: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Instead | None] =
 
 def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """After a failure: the result of a foreign argument's `__torch_function__`, or the error that names the user's function."""
+    if isinstance(error, MemoryError):
+        raise out_of_memory(error) from None
     if (instead := ask_foreign(spec, args, kwargs)) is not None:
         return instead.result
     refusal = vars(error).get("refusal")
@@ -266,8 +273,8 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
         del error  # its traceback holds this frame: a cycle would keep the arguments, and their graph, alive
 
 
-# The errors by which an implementation rejects an argument.
-REFUSALS = TypeError, AttributeError, NotImplementedError
+# The errors by which an implementation rejects an argument, and NumPy's, which is not torch's.
+REFUSALS = TypeError, AttributeError, NotImplementedError, MemoryError
 
 
 class Call(NamedTuple):

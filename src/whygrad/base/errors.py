@@ -6,6 +6,7 @@ note, so that `str(error)` equals torch's.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from typing import Any
@@ -140,6 +141,14 @@ def unused_input(index: int, t: Any) -> Any:
 
 def leaf_inplace(t: Any, *, view: bool) -> Any:
     return noted(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), "leaf_inplace", view)
+
+
+def out_of_memory(error: MemoryError) -> RuntimeError:
+    """torch's error for NumPy's, which knows shape and dtype of the array."""
+    shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
+    wanted = f"you tried to allocate {math.prod(shape) * dtype.itemsize} bytes" if dtype is not None else "there is not enough"
+    return RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+                        f"{wanted}. Error code 12 (Cannot allocate memory)")
 
 
 def without_derivative(error: Exception) -> None:

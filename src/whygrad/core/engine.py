@@ -139,6 +139,8 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     except RuntimeError as error:
         errors.without_derivative(error)
         raise
+    except MemoryError as error:
+        raise errors.out_of_memory(error) from None
     finally:
         restore(token)
         grad_state.running = outer

@@ -296,16 +296,16 @@ def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], ind
         return
     parent = of._view
     result._indirect = True
-    step = (row, statics, index, of._array.shape)
+    steps = (None if parent is None else parent.steps, row, statics, index, of._array.shape)
     creation = ""
     if process_state.any_mode_active:
         creation = "inference" if grad_state.inference else "" if grad_state.grad else "no_grad"
     if index is not None and not creation:
         creation = "multi"
     if parent is None:
-        result._view = View(of, (step,), creation)
+        result._view = View(of, steps, creation)
     else:
-        result._view = View(parent.base, (*parent.steps, step), creation or parent.creation)
+        result._view = View(parent.base, steps, creation or parent.creation)
     result._view.version = version.value
 
 

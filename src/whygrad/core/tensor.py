@@ -21,7 +21,6 @@ from whygrad.core.registered import registered
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
-    from whygrad.ops.table import Row
     from whygrad.why.answers import Explanation
     from whygrad.why.record import Causes
 
@@ -32,9 +31,14 @@ TURNED: set[type] = set()
 TURNING: dict[str, Callable[[Any], None]] = {}
 
 
+Steps = tuple[Any, Any, dict[str, Any], int | None, tuple[int, ...]]  # of a view, see there
+
+
 class View:
     """What makes a tensor a view: its base, and the rows that lead from the base to it.
 
+    `steps` is linked from the last row to the first, so that a view of a view takes the same time however many there were:
+    (the steps before it or None, row, statics, which of several outputs or None, shape it was applied to).
     `version` is the value of the version for which `node` is right; a later in-place change of the base through another
     tensor makes `node` outdated, and `source` builds it anew. `creation` says why an in-place change of this view may be
     forbidden: "no_grad", "inference", "multi", "custom" or "" (allowed).
@@ -42,8 +46,7 @@ class View:
 
     __slots__ = ("base", "creation", "node", "requires_grad", "steps", "version")
 
-    def __init__(self, base: Tensor, steps: tuple[tuple[Row, dict[str, Any], int | None, tuple[int, ...]], ...],
-                 creation: str = "") -> None:
+    def __init__(self, base: Tensor, steps: Steps, creation: str = "") -> None:
         self.base = base
         self.steps = steps
         self.creation = creation
@@ -57,7 +60,19 @@ class View:
             if version > self.version >= 0:
                 if step is None:
                     raise NotImplementedError("a view of a tensor that has been changed by as_strided_()")
-                self.steps = (step, *self.steps)
+                for _, row, statics, index, shape in in_order(self.steps):
+                    step = (step, row, statics, index, shape)
+                self.steps = step
+
+
+def in_order(steps: Steps | None) -> list[Steps]:
+    """The steps of a view from its base on."""
+    found = []
+    while steps is not None:
+        found.append(steps)
+        steps = steps[0]
+    found.reverse()
+    return found
 
 
 class Meta:

@@ -14,7 +14,7 @@ import numpy as np
 
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
-from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
+from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, in_order, wrap
 from whygrad.functional.overriding import as_instance, rebuild
 
 
@@ -124,7 +124,7 @@ TURNING["neg_view"] = partial(turn_over, negated=True)
 
 def turning(steps: Any) -> Any:
     """What the turning steps among these do to the numbers."""
-    names = [row.name for row, _, _, _ in steps]
+    names = [step[1].name for step in in_order(steps)]
     kind = KINDS[names.count("conj_view") % 2 == 1, names.count("neg_view") % 2 == 1]
     return kind.turn if issubclass(kind, Turned) else None
 

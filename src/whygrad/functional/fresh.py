@@ -25,12 +25,8 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
     """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
         return make(sizes, dtype)
-    except MemoryError:
-        count = dtype.itemsize
-        for n in sizes:
-            count *= n
-        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
-                           f"you tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
+    except MemoryError as error:
+        raise errors.out_of_memory(error) from None
     except ValueError:
         check_sizes(sizes)
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None

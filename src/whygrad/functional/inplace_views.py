@@ -26,7 +26,7 @@ _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBa
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Let the tensor itself turn into `result`, a view of it."""
     if process_state.derivatives and grad_state.derivatives and result._view is not None:
-        grad_state.derivatives[-1].before_write(result._view.steps[-1][0].name, self, (), {})
+        grad_state.derivatives[-1].before_write(result._view.steps[1].name, self, (), {})
     if process_state.any_mode_active and grad_state.levels and _become_under_levels(self, result):
         return self
     self._memory = result._memory
@@ -47,7 +47,7 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
     # References: the tensor's, the result's, and the argument of getrefcount. If there are more, it may have views: they
     # led to it as it was, and must turn back first.
     if made is not None and getrefcount(self._lazy_version) > 3:
-        self.meta.turns.append((self._version_counter.value, _back(made.steps[-1], self._array.shape)))
+        self.meta.turns.append((self._version_counter.value, _back(made.steps, self._array.shape)))
     if node is not None:
         rebase(self, node)
     return self
@@ -66,10 +66,10 @@ def _become_under_levels(self: Any, result: Any) -> bool:
 
 def _back(step: Any, shape: tuple[int, ...]) -> Any:
     """The step that undoes a step, from a tensor of this shape; None if there is none."""
-    row, statics, _, before = step
+    _, row, statics, _, before = step
     if row.name in ("t", "transpose"):
-        return row, statics, None, shape
-    return (TABLE["view"], {"shape": before}, None, shape) if row.name in ("squeeze", "unsqueeze") else None
+        return None, row, statics, None, shape
+    return (None, TABLE["view"], {"shape": before}, None, shape) if row.name in ("squeeze", "unsqueeze") else None
 
 
 def _inplace_view(name: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from whygrad.base import door
 from whygrad.base.door import SPECS, Spec, dispatch
+from whygrad.base.errors import out_of_memory
 from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional.dispatch import FLOAT32, Function, as_operand
@@ -96,9 +97,15 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
             return _handled(spec, self, other)
         if isinstance(other, Tensor):
             if other._array.dtype is dtype and (dtype is FLOAT32 or dtype.kind in ready):
-                return of_tensors(self, other)
+                try:
+                    return of_tensors(self, other)
+                except MemoryError as error:
+                    raise out_of_memory(error) from None
         elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in "dFD"):
-            return of_number(self, other)
+            try:
+                return of_number(self, other)
+            except MemoryError as error:
+                raise out_of_memory(error) from None
         elif as_operand(other) is NotImplemented:
             return _handled(spec, self, other)
         return function(self, other)

@@ -1,13 +1,30 @@
-"""Atomic replacement of a file: after a crash either the old or the new file is there, complete."""
+"""Atomic replacement of a file: after a crash either the old or the new file is there, complete.
+
+What a killed process has left of its temporary file is removed by the next one that writes to the same path.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from typing import IO
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows, where a file that is open cannot be removed anyway
+    LOCK_EX = LOCK_NB = 0
+
+    def flock(descriptor: int, how: int) -> None: ...
+
+
+YOUNG = 60.0  # seconds: a temporary file may be so new that its writer has not locked it yet
+
+_cleaned: set[str] = set()  # paths whose folders this process has looked through
 
 
 @contextlib.contextmanager
@@ -23,9 +40,14 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with open(target, "wb") as device:  # /dev/stdout, a pipe: there is nothing to replace
             yield device
         return
+    if target not in _cleaned:
+        _cleaned.add(target)
+        _remove_left_files(target)
     temporary = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
+            with contextlib.suppress(OSError):  # some network file systems have no locks
+                flock(file.fileno(), LOCK_EX | LOCK_NB)
             if existing is not None:
                 os.chmod(temporary, stat.S_IMODE(existing.st_mode))
             yield file
@@ -43,3 +65,15 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _remove_left_files(target: str) -> None:
+    """Temporary files of `target` that no living process has locked."""
+    folder, name = os.path.split(target)
+    pattern = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > YOUNG:
+                with contextlib.suppress(OSError), open(entry.path, "rb") as file:
+                    flock(file.fileno(), LOCK_EX | LOCK_NB)
+                    os.unlink(entry.path)

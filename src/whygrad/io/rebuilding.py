@@ -170,17 +170,26 @@ def _in_order(indices: np.ndarray) -> bool:
 
 
 def set_attributes(target: Any, state: Any) -> None:
-    """Set user-defined attributes, none of which may shadow one of the class."""
+    """Set user-defined attributes, none of which may shadow one of the class, or be one that Python or NumPy asks for."""
     if type(state) is tuple and len(state) == 2 and not state[1]:
         state = state[0]
     if state is None:
         return
     refuse_unless(type(state) is dict,
                   f"attributes of a {type(target).__name__} cannot come from a {type(state).__name__}")
+    check_special_names(state)
     for name, value in state.items():
         refuse_unless(type(name) is str and name.isidentifier() and not hasattr(type(target), name),
                       f"a {type(target).__name__} cannot be given the attribute {shown(name)}")
         target.__dict__[name] = value
+
+
+def check_special_names(state: Any) -> None:
+    """With `__array_interface__` in an object's attributes, NumPy reads and writes at any address that it names."""
+    for name in state or ():
+        refuse_unless(type(name) is not str or not (name.startswith("__") and name.endswith("__")),
+                      f"a checkpoint cannot set the special attribute {shown(name)}: NumPy and Python act upon such names. "
+                      "(PyTorch 2.13 allows it, and NumPy may then be led to any address in memory.)")
 
 
 def check_key(key: Any) -> None:

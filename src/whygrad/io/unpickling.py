@@ -13,7 +13,16 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
 
-from whygrad.io.rebuilding import CALLS, GLOBALS, check_key, refuse_unless, set_attributes, shown, trusted_globals
+from whygrad.io.rebuilding import (
+    CALLS,
+    GLOBALS,
+    check_key,
+    check_special_names,
+    refuse_unless,
+    set_attributes,
+    shown,
+    trusted_globals,
+)
 
 # Modules that are never allowed, even if the user trusts a function in them.
 BLOCKED = ("sys", "os", "posix", "nt", "subprocess")
@@ -139,6 +148,9 @@ class Unpickler:
         if type(target) is OrderedDict:
             set_attributes(target, state)
         elif self.is_trusted(type(target)):
+            if not hasattr(target, "__setstate__"):
+                for part in state if type(state) is tuple else (state,):
+                    check_special_names(part if type(part) is dict else ())
             self.call_outside(_set_state, target, state)
         else:
             raise UnpicklingError("Can only build OrderedDict or types allowlisted via `add_safe_globals`, but got "

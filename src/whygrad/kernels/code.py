@@ -1,8 +1,8 @@
 """Compiling: from the builder of a function to its address, through a cache in memory and on disk.
 
 A cached file is named by a digest of everything the code depends on (what it computes, this package's own files, the
-processor, versions). A damaged file, or one of another user, is compiled anew. Loading from the cache needs no LLVM (see
-linker.py).
+processor, versions). A damaged or renamed file, or one of another user, is compiled anew, as is one that cannot be linked.
+Loading from the cache needs no LLVM (see linker.py).
 """
 
 from __future__ import annotations
@@ -68,22 +68,28 @@ def _file(name: str) -> str:
 def _load(key: str, build: Callable[[Any, str], None]) -> int:
     name = _names[key] = _name(key)
     data = disk_cache.read(_file(name))
-    if data is None:
-        if jit.only_cached:
-            raise NotCached(key)
-        with _without_collector():
-            data = _compile(name, build)
-        counts["compiled"] += 1
-        disk_cache.write(_file(name), data)
-    else:
-        counts["loaded"] += 1
+    if data is not None:
+        with contextlib.suppress(Exception):  # whatever is wrong with the file, it can be compiled anew
+            found = _link(name, data)
+            counts["loaded"] += 1
+            return found
+    if jit.only_cached:
+        raise NotCached(key)
+    with _without_collector():
+        data = _compile(name, build)
+    counts["compiled"] += 1
+    disk_cache.write(_file(name), data)
+    return _link(name, data)
+
+
+def _link(name: str, data: bytes) -> int:
     if linker.is_image(data):
         linker.place(data)
-    else:
+    elif data.startswith(linker.OBJECTS):  # LLVM ends the process if it is given something else
         load("llvm").link(data)
     found = _linked(name)
     if not found:
-        raise RuntimeError(f"internal error: no code for {key}")
+        raise RuntimeError(f"internal error: no code for {name}")
     return found
 
 

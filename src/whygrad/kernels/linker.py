@@ -28,6 +28,7 @@ UNDEFINED, ABSOLUTE_64, GLOBAL = 0, 1, 1
 ADDRESS = struct.Struct("<Q")
 ADDRESS_MASK = (1 << 64) - 1
 MAGIC = b"whygrad image\n"
+OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Mach-O, and COFF for x86-64 and AArch64
 
 
 def pack(code: bytes) -> bytes | None:

@@ -3,7 +3,8 @@
 Each block has a line of 64 bytes in front, with the number of its size class and its kind. A small one comes from malloc, a
 large one too, on huge pages of its own. Those between are cut from pieces of ground, which are huge pages: scattered over
 small ones, a matrix costs a tenth of the time of its product in misses. Ground is never given back; the pages of a block
-on it are, and then the block is hollow.
+on it are, and then the block is hollow. Where the system has no memory left, everything that is kept goes back to it before a
+request fails.
 """
 
 from __future__ import annotations
@@ -104,14 +105,14 @@ class Heap(Function):
 
 def write_all(module: Any, name: str) -> None:
     """One object with all functions. `name` is malloc; the others are called after it."""
-    allocate = _write_malloc(module, name)
+    empty = _write_empty(module, f"{name}_empty")
+    allocate = _write_malloc(module, name, empty)
     _write_free(module, f"{name}_free")
     _write_calloc(module, f"{name}_calloc", allocate)
     _write_realloc(module, f"{name}_realloc", allocate, f"{name}_free")
-    _write_empty(module, f"{name}_empty")
 
 
-def _write_malloc(module: Any, name: str) -> Any:
+def _write_malloc(module: Any, name: str, empty: Any) -> Any:
     f = Heap(module, name, POINTER, [POINTER, I64])
     _, size = f.arguments
     number, rounded = f.size_class(size)
@@ -129,18 +130,20 @@ def _write_malloc(module: Any, name: str) -> Any:
         f.give(first)
     f.count(MISSES, 1)
     on_ground = (rounded >= ON_GROUND_FROM) & (rounded < LARGE)
-    with f.either(on_ground) as (cut, own):
-        with cut:
-            _cut_from_ground(f, number, rounded + LINE)
-        with own:
-            f.unlock()
-            is_large = rounded >= LARGE
-            made = f.aligned(f.choose(is_large, f.integer(HUGE_PAGE), f.integer(LINE)), rounded + LINE)
-            with f.when(f.is_null(made), likely=False):
-                f.give(f.null)
-            with f.when(is_large):
-                f.advise(made, rounded + LINE, MADV_HUGEPAGE)
-            _begin(f, made, number, OWN)
+    with f.when(on_ground):
+        _cut_from_ground(f, number, rounded + LINE)  # or goes on, if there is no more ground
+    f.unlock()
+    is_large = rounded >= LARGE
+    alignment = f.choose(is_large, f.integer(HUGE_PAGE), f.integer(LINE))
+    made = f.variable(f.aligned(alignment, rounded + LINE))
+    with f.when(f.is_null(made.get()), likely=False):
+        f.b.call(empty, [])
+        made.set(f.aligned(alignment, rounded + LINE))
+        with f.when(f.is_null(made.get()), likely=False):
+            f.give(f.null)
+    with f.when(is_large):
+        f.advise(made.get(), rounded + LINE, MADV_HUGEPAGE)
+    _begin(f, made.get(), number, OWN)
     return f.function
 
 
@@ -153,17 +156,16 @@ def _begin(f: Heap, front: Value, number: Value, kind: int) -> None:
 def _cut_from_ground(f: Heap, number: Value, size: Value) -> None:
     with f.when(f.kept(GROUND) + size > f.kept(GROUND_END), likely=False):
         piece = f.aligned(f.integer(HUGE_PAGE), f.integer(PIECE_OF_GROUND))
-        with f.when(f.is_null(piece), likely=False):
-            f.unlock()
-            f.give(f.null)
-        f.advise(piece, f.integer(PIECE_OF_GROUND), MADV_HUGEPAGE)
-        start = piece.as_integer()
-        f.keep(start, GROUND)
-        f.keep(start + PIECE_OF_GROUND, GROUND_END)
-    front = f.kept(GROUND).cast("inttoptr", POINTER)
-    f.count(GROUND, size)
-    f.unlock()
-    _begin(f, front, number, ON_GROUND)
+        with f.when(~f.is_null(piece)):
+            f.advise(piece, f.integer(PIECE_OF_GROUND), MADV_HUGEPAGE)
+            start = piece.as_integer()
+            f.keep(start, GROUND)
+            f.keep(start + PIECE_OF_GROUND, GROUND_END)
+    with f.when(f.kept(GROUND) + size <= f.kept(GROUND_END)):
+        front = f.kept(GROUND).cast("inttoptr", POINTER)
+        f.count(GROUND, size)
+        f.unlock()
+        _begin(f, front, number, ON_GROUND)
 
 
 def _write_free(module: Any, name: str) -> None:
@@ -217,7 +219,7 @@ def _write_realloc(module: Any, name: str, allocate: Any, free: str) -> None:
     f.give(made)
 
 
-def _write_empty(module: Any, name: str) -> None:
+def _write_empty(module: Any, name: str) -> Any:
     f = Heap(module, name, VOID, [])
     f.lock()
     with f.loop(LISTS, LISTS + CLASSES) as place:
@@ -231,3 +233,4 @@ def _write_empty(module: Any, name: str) -> None:
     f.keep(f.integer(0), KEPT)
     f.unlock()
     f.give()
+    return f.function

@@ -422,7 +422,10 @@ def _diff(file: str, old: bytes, new: bytes) -> Iterator[str]:
 
 
 def write_file(file: str, expected: bytes, new: bytes) -> str:
-    """Replace a file atomically, keep a backup beside it, and return the backup's name."""
+    """Replace a file's text, keep a backup beside it, and return the backup's name. Owner, mode and links stay as they are.
+
+    It is replaced atomically, unless that would separate it from its other names or give it another owner.
+    """
     target = os.path.realpath(file)
     if Path(target).read_bytes() != expected:
         raise OSError("it was changed while the program ran")
@@ -434,6 +437,12 @@ def write_file(file: str, expected: bytes, new: bytes) -> str:
         number += 1
         backup = f"{target}.orig.{number}"
     shutil.copy2(target, backup)
+    status = os.stat(target)
+    if status.st_nlink > 1 or (hasattr(os, "geteuid") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid())):
+        with open(target, "r+b") as stream:
+            stream.write(new)
+            stream.truncate()
+        return backup
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".whygrad-")
     try:
         with os.fdopen(handle, "wb") as stream:

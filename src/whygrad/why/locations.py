@@ -10,6 +10,7 @@ import linecache
 import tokenize
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from whygrad.why.cells import cell_name
 from whygrad.why.record import Site
@@ -114,14 +115,35 @@ _resolved: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
 MAX_RESOLVED = 4096
 
 
+# The latest long code objects (a program without functions) by id, with what is slow to read from them: the positions of all
+# instructions, and their bytes.
+_long_codes: dict[int, tuple[CodeType, list[Any], bytes]] = {}
+LONG_CODE = 2000  # instructions
+MAX_LONG_CODES = 4
+
+
+def _instruction(code: CodeType, offset: int) -> tuple[Any, int]:
+    """The position of an instruction (None if there is none), and its operation."""
+    known = _long_codes.get(id(code))
+    if known is None or known[0] is not code:
+        compiled = code.co_code
+        if len(compiled) < 2 * LONG_CODE:
+            return next(itertools.islice(code.co_positions(), offset // 2, None), None), compiled[offset]
+        if len(_long_codes) >= MAX_LONG_CODES:
+            _long_codes.clear()
+        known = _long_codes[id(code)] = code, list(code.co_positions()), compiled
+    _, positions, compiled = known
+    return positions[offset // 2] if 0 <= offset // 2 < len(positions) else None, compiled[offset]
+
+
 def _resolve(code: CodeType, offset: int) -> SourceLocation:
-    position = next(itertools.islice(code.co_positions(), offset // 2, None), None)
+    position, operation = _instruction(code, max(offset, 0))
     line, end_line, column, end_column = position or (None, None, None, None)
     line = line or code.co_firstlineno
     end_line = end_line or line
     expression = ""
     if column is not None and end_column is not None:
-        if offset >= 0 and dis.opname[code.co_code[offset]].startswith("STORE_"):
+        if offset >= 0 and dis.opname[operation].startswith("STORE_"):
             end_line, end_column = _end_of_assignment(code.co_filename, line, column) or (end_line, end_column)
         expression = _text_between(code.co_filename, line, end_line, column, end_column)
         if end_line > line and expression.startswith(("with ", "async with ", "for ", "async for ")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -52,7 +53,7 @@ def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
     found: ast.stmt | None = None
     body: list[ast.stmt] = [] if module is None else module.body
     while body:
-        covering = [s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)]
+        covering = covering_statements(body, line)
         if not covering:
             return found
         begun = [s for s in covering if _first_line(s) < line or column is None or s.col_offset <= column]
@@ -61,6 +62,19 @@ def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
         found = covering[0] if column is None else begun[-1]
         body = list(_child_statements(found))
     return found
+
+
+def covering_statements(body: list[ast.stmt], line: int) -> list[ast.stmt]:
+    """The statements of a block that cover a line, in order. They follow each other, so that few of them are looked at."""
+    after = bisect_right(body, line, key=_first_line)
+    first = after
+    while first and _last_line(body[first - 1]) >= line:
+        first -= 1
+    return body[first:after]
+
+
+def _last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
 def statement_of(location: SourceLocation | None) -> ast.stmt | None:
@@ -84,7 +98,12 @@ def _child_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 def statements(file: str) -> list[ast.stmt]:
     """All statements of a file, breadth first."""
-    module = syntax_tree(file)
+    return _statements(text_of(file))
+
+
+@lru_cache(maxsize=64)
+def _statements(text: str) -> list[ast.stmt]:
+    module = _parsed(text)
     return [] if module is None else [n for n in ast.walk(module) if isinstance(n, ast.stmt)]
 
 
@@ -142,8 +161,7 @@ def called_name(node: ast.AST | None) -> str:
 
 def last_assignment(file: str, name: str, before: int) -> ast.stmt | None:
     """The last assignment of a name before a line; by position, control flow is ignored."""
-    found = [s for s in statements(file) if s.lineno < before and not isinstance(s, (ast.For, ast.With))
-             and name in targets_of(s)]
+    found = [s for s in _assignments(text_of(file)).get(name, ()) if s.lineno < before]
     return max(found, key=lambda s: s.lineno, default=None)
 
 
@@ -189,6 +207,16 @@ def is_read_after(file: str, statement: ast.stmt, name: str) -> bool:
     last = None if innermost is None else innermost.end_lineno
     return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno > end
                and (last is None or n.lineno <= last) for n in ast.walk(scope))
+
+
+@lru_cache(maxsize=64)
+def _assignments(text: str) -> dict[str, list[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in _statements(text):
+        if not isinstance(statement, (ast.For, ast.With)):
+            for name in targets_of(statement):
+                found.setdefault(name, []).append(statement)
+    return found
 
 
 def inside_no_grad(file: str, line: int) -> bool:

@@ -19,12 +19,13 @@ class Termination:
     def __init__(self, report: Callable[[], Any]) -> None:
         self._report = report
         self._is_ending = False
-        self._getsignal = signal.getsignal
+        self._getsignal, self._signal = signal.getsignal, signal.signal
         self._is_installed = (threading.current_thread() is threading.main_thread()
                               and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
         if self._is_installed:
             signal.signal(signal.SIGTERM, self._handle)
             signal.getsignal = self._apparent  # type: ignore[assignment]
+            signal.signal = self._set  # type: ignore[assignment]
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=self.stop)  # a child has nothing to report, and may be blocked
 
@@ -33,7 +34,7 @@ class Termination:
         if not self._is_installed:
             return
         self._is_installed = False
-        signal.getsignal = self._getsignal
+        signal.getsignal, signal.signal = self._getsignal, self._signal
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == self._handle:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -42,10 +43,16 @@ class Termination:
         found = self._getsignal(number)
         return signal.SIG_DFL if found == self._handle else found
 
+    def _set(self, signalnum: int, handler: Any) -> Any:
+        """A library that handled the signal for a while puts back what it saw before: then it is ours again."""
+        before = self._apparent(signalnum)
+        self._signal(signalnum, self._handle if signalnum == signal.SIGTERM and handler == signal.SIG_DFL else handler)
+        return before
+
     def _handle(self, number: int, frame: Any) -> None:
         self._is_ending = True
         # From now on a second signal ends the process at once, and so does the timer.
-        signal.signal(number, signal.SIG_DFL)
+        self._signal(number, signal.SIG_DFL)
         timer = threading.Timer(GRACE, os.kill, (os.getpid(), number))
         timer.daemon = True
         timer.start()

@@ -11,6 +11,7 @@ from whygrad.base import dtypes
 from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
+from whygrad.core.write import check_inplace
 from whygrad.functional import softmax as functions
 from whygrad.functional.arguments import not_implemented
 from whygrad.functional.dims import normalize_dim
@@ -39,6 +40,8 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     array = input._numbers
+    if inplace:
+        check_inplace(input, (input,))  # before slopes are drawn
     if training:
         if array.dtype == np.float16:
             raise not_implemented("rrelu_with_noise_out_cpu", input.dtype)

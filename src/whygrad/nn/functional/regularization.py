@@ -62,6 +62,8 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
         noise, shift = _noise(input, p, by_channel, lambda kept: (
             kept * kept.dtype.type(scale), (kept - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p))
     else:
+        if not (input.is_floating_point() or input.is_complex()):
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
         kind = input._array.dtype.type
         noise = _noise(input, p, by_channel, lambda kept: kept, kind(1) / kind(1 - p))
     result = write("mul", input, input, noise) if inplace else run("mul", input, noise)

@@ -185,10 +185,7 @@ class Changes:
         changed = self.lines()
         if not changed:
             return None
-        text = "\n".join(changed.get(n, line) for n, line in enumerate(self.source.lines, 1))
-        try:
-            ast.parse(text + "\n")
-        except (SyntaxError, ValueError):
+        if not self.source.parses_with(changed):
             return None
         first = next(line for line in self._lines if line in changed)
         return Edit(self.source.file, first, changed.pop(first),

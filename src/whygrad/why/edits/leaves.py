@@ -57,13 +57,11 @@ def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
     wanted, read = context.tensor, context.read
     if read is None or wanted is None:
         return
-    for node in read.source.walk():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(same_text(t, wanted) for t in node.targets):
-            yield Changes(read.source).before(node, f"{node.value.id}.retain_grad()")
-        if isinstance(node, ast.Expr) and called_name(node.value) == "append" and isinstance(node.value, ast.Call):
-            stored, holder = node.value.args[0], receiver(node.value)
-            if isinstance(stored, ast.Name) and holder is not None and root_name(holder) == root_name(wanted):
-                yield Changes(read.source).before(node, f"{stored.id}.retain_grad()")
+    assigned, appended = read.source.stores
+    for node in assigned.get(ast.unparse(wanted), ()):
+        yield Changes(read.source).before(node, f"{read.source.text(node.value)}.retain_grad()")
+    for statement, stored in appended.get(root_name(wanted), ()):
+        yield Changes(read.source).before(statement, f"{stored.id}.retain_grad()")
 
 
 def _same_attribute(a: ast.expr, b: ast.expr) -> bool:

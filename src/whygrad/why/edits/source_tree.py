@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from whygrad.why.locations import SourceLocation, source_lines
+from whygrad.why.program_text import called_name, covering_statements
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -34,15 +35,47 @@ class SourceTree:
 
     def node_at(self, location: SourceLocation) -> ast.AST | None:
         """The node with exactly this range; else the innermost statement on its line."""
-        where = (location.line, location.column, location.end_line, location.end_column)
-        found = [node for node in self.walk() if isinstance(node, (ast.expr, ast.stmt)) and
-                 (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == where]
-        return found[-1] if found else self.statement_on(location.line)
+        found = self._by_range.get((location.line, location.column, location.end_line, location.end_column))
+        return found or self.statement_on(location.line)
+
+    @cached_property
+    def _by_range(self) -> dict[tuple[int | None, ...], ast.AST]:
+        """Of several nodes with one range, the last one that is walked: the innermost."""
+        return {(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset): node
+                for node in self.walk() if isinstance(node, (ast.expr, ast.stmt))}
 
     def statement_on(self, line: int) -> ast.stmt | None:
         """The innermost statement that covers a line."""
-        covering = [node for node in self.walk() if isinstance(node, ast.stmt) and node.lineno <= line <= end(node).line]
+        covering = [node for root in covering_statements(self.tree.body, line) for node in self.walk(root)
+                    if isinstance(node, ast.stmt) and node.lineno <= line <= end(node).line]
         return max(covering, key=lambda node: (node.lineno, -end(node).line), default=None)
+
+    def parses_with(self, changed: dict[int, str]) -> bool:
+        """Whether the file still parses with these lines replaced. Only the outermost statements around them are parsed."""
+        around = [s for line in changed for s in covering_statements(self.tree.body, line)]
+        first = min([*changed, *[start(s).line for s in around]])
+        last = max([*changed, *[end(s).line for s in around]])
+        text = "\n".join([changed.get(line, self.lines[line - 1]) for line in range(first, last + 1)])
+        try:
+            ast.parse(text + "\n")
+        except (SyntaxError, ValueError):
+            return False
+        return True
+
+    @cached_property
+    def stores(self) -> tuple[dict[str, list[ast.Assign]], dict[str | None, list[tuple[ast.Expr, ast.Name]]]]:
+        """`a.b = name` by the text of its targets; and `xs.append(name)`, with the name, by the name at the beginning of xs."""
+        assigned: dict[str, list[ast.Assign]] = {}
+        appended: dict[str | None, list[tuple[ast.Expr, ast.Name]]] = {}
+        for node in self.walk():
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                for text in dict.fromkeys(ast.unparse(target) for target in node.targets):
+                    assigned.setdefault(text, []).append(node)
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called_name(node.value) == "append":
+                holder = receiver(node.value)
+                if holder is not None and node.value.args and isinstance(stored := node.value.args[0], ast.Name):
+                    appended.setdefault(root_name(holder), []).append((node, stored))
+        return assigned, appended
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The statement a node belongs to."""
@@ -179,7 +212,14 @@ def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
         return None
 
 
+# file -> (its lines, the tree of them): to compare the lines for every query is slow.
+_stripped: dict[str, tuple[list[str], SourceTree | None]] = {}
+
+
 def source_of(file: str) -> SourceTree | None:
     """The source tree of a file as the program was started from; None if it cannot be read or parsed."""
     lines = source_lines(file)
-    return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None
+    known = _stripped.get(file)
+    if known is None or known[0] is not lines:
+        known = _stripped[file] = lines, _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None
+    return known[1]

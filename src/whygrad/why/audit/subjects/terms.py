@@ -117,7 +117,7 @@ class Terms(Subject):
                 step = (amount / value if value else 0.0, node.site)
                 if target in self._scalars:  # used twice: the contributions add up
                     amount += self._scalars[target][0]
-                self._scalars[target] = amount, [*passed, step]
+                self._scalars[target] = amount, passed if 0.999 < abs(step[0]) < 1.001 else [*passed, step]
         if not is_arithmetic:
             self._note_term(node, value, passed)
 
@@ -131,7 +131,7 @@ class Terms(Subject):
             drop_oldest(self._terms, MAX_SITES)
         term.rounds.add(self.audit.round)
         term.factors.add(self.audit.round, abs(value))
-        scaling = [(abs(factor), site) for factor, site in passed if not 0.999 < abs(factor) < 1.001]
+        scaling = [(abs(factor), site) for factor, site in passed]
         term.scaled_at = [site for _, site in sorted(scaling, key=lambda entry: entry[0])]
         term.divisions = scaling
 
