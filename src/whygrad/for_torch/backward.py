@@ -6,7 +6,7 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
 from whygrad.why.gradient_flow import gradient_state, known_states
-from whygrad.why.record import Cause
+from whygrad.why.record import Cause, Site
 
 _next_number = itertools.count(1).__next__
 _last: Backward | None = None
@@ -36,19 +36,27 @@ class Backward:
     # The sequence number of the root's node, where the graph was not looked at.
     root_number = -1
 
-    def __init__(self, root: Any, create_graph: bool = False, keep: bool = False, only_captures: bool = False) -> None:
+    def __init__(self, root: Any, site: Site, create_graph: bool = False, keep: bool = False,
+                 only_captures: bool = False) -> None:
         self.number = _next_number()
-        self.site = record.site()
+        self.site = site
         self.create_graph = create_graph
         self.keep = keep
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
         self.only_captures = only_captures
         self.depth = 0
-        self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
-        # Why the gradients that it computes have no history.
-        self.causes = (Cause("no-create-graph", self.site),)
+        self.root: Callable[[], Any] = _nothing if root is None else weakref.ref(root)
         # The node of a custom Function, while it runs.
         self.at: Node | None = None
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why the gradients that it computes have no history."""
+        return (Cause("no-create-graph", self.site),)
+
+
+def _nothing() -> None:
+    return None
 
 
 def last_backward() -> Backward | None:
@@ -64,7 +72,7 @@ def count_backwards() -> int:
     return 0 if _last is None else _last.number
 
 
-def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
+def listening(watch: Any, plain: Any, recording: Callable[[], Any], on_end: Callable[[], None]) -> Any:
     """`_engine_run_backward`, of which the watch hears. Hooks and custom backwards are the program's own code: they run inside
     of `recording()`."""
 
@@ -95,6 +103,7 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         if begun is not None and not watch.traces:
             if create_graph:
                 ring.add(since, sequence_number(), begun.backward.site)
+            on_end()
         elif begun is not None:
             with quietly():
                 watch.guarded_call("ended", begun.finish, watch, results, bool(keep_graph or create_graph))
@@ -105,19 +114,22 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
 
 def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
     global _last
-    if not all(isinstance(t, Tensor) and has_numbers(t) for t in outputs):
-        return None  # a GradientEdge, or what only stands for numbers
+    for t in outputs:
+        if not isinstance(t, Tensor) or not has_numbers(t):
+            return None  # a GradientEdge, or what only stands for numbers
+    site = record.site()
     if accumulates:
-        watch.told("differentiated", tuple(outputs), keeps)
-    if not all(t.requires_grad for t in outputs):
-        return None  # torch raises
+        watch.audit.tell("differentiated", tuple(outputs), keeps, site)
+    for t in outputs:
+        if not t.requires_grad:
+            return None  # torch raises
     if not watch.traces:
-        backward = _last = Backward(None, create_graph, keeps, not accumulates)
+        backward = _last = Backward(None, site, create_graph, keeps, not accumulates)
         fn = grad_fn_of(outputs[0])
         backward.root_number = -1 if fn is None else fn._sequence_nr()
         _untraced.append(backward)
         return Pass(backward)
-    backward = _last = Backward(source_of(outputs[0]), create_graph, keeps, not accumulates)
+    backward = _last = Backward(source_of(outputs[0]), site, create_graph, keeps, not accumulates)
     captures = {source: None for t in inputs if (source := source_of(t)) is not None} if inputs else None
     watch.begin(backward, captures, accumulates)
     running = Pass(backward)
@@ -286,7 +298,7 @@ def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> Non
     """See why/engine.py."""
     latest = _last
     tensors = list(leaves)
-    running = Pass(Backward(source_of(loss)))
+    running = Pass(Backward(source_of(loss), record.site()))
     fn = grad_fn_of(loss)
     with quietly():
         running.attach(watch, [] if fn is None else [fn])

@@ -119,6 +119,17 @@ def note_write(t: Tensor, site: Site | None) -> None:
         version.value, version.site = now, site
 
 
+def note_step(parameters: list[Tensor], site: Site) -> None:
+    """An optimizer has stepped at this site: it wrote those that were written since they were last looked at. (`note_write` of
+    each, without its calls: this is done in every step of a long run.)"""
+    for p in parameters:
+        facts = _facts.get(id(p))
+        version = version_record(p) if facts is None or facts.version is None else facts.version
+        now = counted(p)
+        if version.value != now:
+            version.value, version.site = now, site
+
+
 def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
 

@@ -85,6 +85,7 @@ class Audit:
         self.is_stepping = False
         self.optimizers: dict[int, OptimizerRecord] = {}
         self.losses: dict[Site, LossRecord] = {}
+        self._losses_by_id: dict[tuple[int, int], tuple[Site, LossRecord]] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
         self.provenance = Provenance(self)
@@ -225,24 +226,40 @@ class Audit:
                 oldest.let_go()
         return found
 
+    def _loss_of(self, site: Site) -> LossRecord:
+        """The record of a line. To hash the code of a whole module takes 40 µs: so it is looked up by identity first."""
+        key = id(site[0]), site[1]
+        found = self._losses_by_id.get(key)
+        if found is None:
+            known = self.losses.get(site)
+            if known is None:
+                known = self.losses[site] = LossRecord(site)
+                drop_oldest(self.losses, MAX_LOSSES)
+            found = self._losses_by_id[key] = site, known  # holds the code, so that no other has its id
+            drop_oldest(self._losses_by_id, MAX_LOSSES)
+        return found[1]
+
     def differentiated(self, tensors: tuple[Any, ...], keep: bool, site: Site) -> None:
         """backward() of these tensors begins."""
-        known = self.losses.get(site)
-        if known is None:
-            known = self.losses[site] = LossRecord(site)
-            drop_oldest(self.losses, MAX_LOSSES)
+        known = self._loss_of(site)
         was_finite = known.nonfinite_round is None
         known.note(self.round, tensors, keep)
         if was_finite and known.nonfinite_round is not None and not self.is_observing:
             self._observed_until = self.round + rounds.ARMED
             self._rest(False)
             self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
-        if not engine.current.records_always and not any(record.steps for record in self.optimizers.values()):
+        if not engine.current.records_always and not self._has_stepped():
             # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
             self._passes += 1
             if self._passes > rounds.PASSES_WITHOUT_STEP:
                 self.round += 1
                 self._look()
+
+    def _has_stepped(self) -> bool:
+        for known in self.optimizers.values():  # a plain loop: this is asked in every backward
+            if known.steps:
+                return True
+        return False
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)

@@ -28,7 +28,11 @@ class LossRecord:
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
         self.retained += keep
-        self._coming.append((number, total_later(tensors)))
+        read = total_later(tensors)
+        if not self._coming and (total := read()) is not None:
+            self._take(number, total)
+            return
+        self._coming.append((number, read))
         self.settle()
 
     def settle(self) -> None:
@@ -40,9 +44,12 @@ class LossRecord:
                 return
             self._coming.popleft()
             if total is not None:
-                self.values.add(number, total)
-                if self.nonfinite_round is None and not math.isfinite(total):
-                    self.nonfinite_round = number
+                self._take(number, total)
+
+    def _take(self, number: int, total: float) -> None:
+        self.values.add(number, total)
+        if self.nonfinite_round is None and not math.isfinite(total):
+            self.nonfinite_round = number
 
     def is_constant(self) -> bool:
         values = self.values

@@ -21,8 +21,10 @@ class Series:
         if not self.count:
             self.first = value
         self.last_number, self.last = number, value
-        self.least = min(self.least, value)  # comparisons with nan are false, so that nan is not taken
-        self.greatest = max(self.greatest, value)
+        if value < self.least:  # comparisons with nan are false, so that nan is not taken
+            self.least = value
+        if value > self.greatest:
+            self.greatest = value
         if self.count % self._stride == 0:
             self.entries.append((number, value))
             if len(self.entries) > MAX_ENTRIES:
