@@ -32,9 +32,9 @@ from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, 
 from whygrad.for_torch.tensor_facts import (
     causes_of,
     facts_of,
+    note_cleared,
     note_step,
     note_write,
-    own_notes_of,
     quietly,
     version_of,
     version_record,
@@ -202,10 +202,7 @@ class Instruments:
     def _clear(self, owner: Any, parameters: Any) -> None:
         """Gradients are about to be cleared."""
         self.watch.told("zeroed", owner)
-        log = [("cleared", record.site(), backward.count_backwards())]
-        for p in parameters:
-            if p.grad is not None:
-                own_notes_of(p).grad_log = log
+        note_cleared(parameters, [("cleared", record.site(), backward.count_backwards())])
 
     def _optimizers_and_schedulers(self) -> list[Undo]:
         watch = self.watch

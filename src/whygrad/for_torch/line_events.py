@@ -1,9 +1,9 @@
 """Which line of the program runs, by events of `sys.monitoring` (Python 3.12): they replace the recorder's mode in resting rounds.
 
-An event costs less than a microsecond and comes with each line of the program's own files, none of torch's. Each is noted with
-torch's sequence number, so that a node's line is found when somebody asks (see lean.py). A line that nobody has seen running
-before is *new*: from there on the recorder's mode listens until the round ends, because something else may happen now than in
-all rounds before.
+An event costs less than a microsecond, and comes with each line of the program and its libraries, none of torch's or Python's
+own. Each is noted with torch's sequence number, so that a node's line is found when somebody asks (see lean.py). A line that
+nobody has seen running before is *new*: from there on the recorder's mode listens until a backward or step ends, because something
+else may happen now than in all rounds before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from whygrad.base.frames import is_internal, user_frame
+from whygrad.base.frames import is_internal, is_of_standard_library
 from whygrad.for_torch.lean import ring
 from whygrad.why.engine import Undo
 
@@ -72,7 +72,7 @@ class LineEvents:
 
     def _follow(self, frame: FrameType) -> None:
         code = frame.f_code
-        if not is_internal(frame) and id(code) not in self._codes and len(self._codes) < MAX_CODES:
+        if not _is_foreign(frame) and id(code) not in self._codes and len(self._codes) < MAX_CODES:
             self._codes[id(code)] = code, set()
             monitoring.set_local_events(self._tool, code, self._wanted)
 
@@ -92,12 +92,16 @@ class LineEvents:
 
     def _left(self, code: CodeType, offset: int, value: Any) -> None:
         """The rest of the line that called the function runs now."""
-        frame = user_frame(1)
-        caller = frame.f_back if frame.f_code is code else frame
-        while caller is not None and is_internal(caller):
+        caller = sys._getframe(1).f_back
+        while caller is not None and _is_foreign(caller):
             caller = caller.f_back
         if caller is not None:
             ring.mark(caller.f_code, caller.f_lineno)
 
     def _resumed(self, code: CodeType, offset: int) -> None:
         ring.mark(code, sys._getframe(1).f_lineno)
+
+
+def _is_foreign(frame: FrameType) -> bool:
+    """Whether a frame is of torch, or of Python's library, which torch calls in every step."""
+    return is_internal(frame) or (is_of_standard_library(frame) and "-packages" not in frame.f_code.co_filename)
