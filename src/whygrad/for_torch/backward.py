@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_
 from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
-from whygrad.why.gradient_flow import gradient_state, known_states
+from whygrad.why.gradient_flow import gradient_state, known_squares, known_states
 from whygrad.why.record import Cause, Site
 
 _next_number = itertools.count(1).__next__
@@ -148,8 +149,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
-        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
-        self._on_the_way: dict[Any, tuple[Any, str]] = {}
+        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, its state, and its square.
+        self._on_the_way: dict[Any, tuple[Any, str, float | None]] = {}
         # In anomaly mode: the node that has run last, and the one at which gradients stopped being finite.
         self.latest: Node | None = None
         self.infinite: Node | None = None
@@ -256,6 +257,7 @@ class Pass:
                     watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 finally:
                     known_states.clear()
+                    known_squares.clear()
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
         except Exception as error:
@@ -267,11 +269,18 @@ class Pass:
         sent = self._on_the_way.pop(target, None)
         if sent is not None and g.layout is torch.strided and sent[0] == (g.data_ptr(), g._version, g.shape):
             known_states[id(array)] = sent[1]
+            if sent[2] is not None:
+                known_squares[id(array)] = sent[2]
 
     def _send(self, target: Any, g: Tensor, array: Any) -> None:
-        state = known_states[id(array)] = gradient_state(array)
+        # One pass gives the state, except of tiny and huge numbers, and the norm.
+        flat = array.ravel("K")
+        square = float(np.vdot(flat, flat)) if array.dtype.char in "fd" else None
+        if square is not None:
+            known_squares[id(array)] = square
+        state = known_states[id(array)] = "fine" if square is not None and 0 < square < math.inf else gradient_state(array)
         if g.layout is torch.strided:
-            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state
+            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state, square
 
     def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
         if grads[0] is not None:
@@ -285,6 +294,7 @@ class Pass:
                         watch.depositing(leaf, self.backward, array)
                     finally:
                         known_states.clear()
+                        known_squares.clear()
                     own_notes_of(leaf).reached_by = self.backward
             except Exception as error:
                 watch.failed_in("depositing", error)

@@ -68,7 +68,8 @@ class Instruments:
         after = register_optimizer_step_post_hook(self._after_step)
         undo: list[Undo] = [before.remove, after.remove]
         run = torch.autograd._engine_run_backward
-        undo.append(put(torch.autograd, "_engine_run_backward", backward.listening(watch, run, self.switch.again, self._on_known_ground)))
+        heard = backward.listening(watch, run, self.switch.again, self._on_known_ground)
+        undo.append(put(torch.autograd, "_engine_run_backward", heard))
         undo += self._modules()
         undo += self._optimizers_and_schedulers()
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]

@@ -1,9 +1,9 @@
-"""Which line of the program runs, by events of `sys.monitoring` (Python 3.12): they replace the recorder's mode in resting rounds.
+"""Which line of the program runs, by events of `sys.monitoring` (Python 3.12): in resting rounds they replace the function mode.
 
 An event costs less than a microsecond, and comes with each line of the program and its libraries, none of torch's or Python's
 own. Each is noted with torch's sequence number, so that a node's line is found when somebody asks (see lean.py). A line that
-nobody has seen running before is *new*: from there on the recorder's mode listens until a backward or step ends, because something
-else may happen now than in all rounds before.
+nobody has seen running before is *new*: from there on the recorder's mode listens until a backward or step ends, because
+something else may happen now than in all rounds before.
 """
 
 from __future__ import annotations

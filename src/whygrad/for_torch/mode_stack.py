@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 def _is_on_stack(mode: TorchFunctionMode) -> bool:
     count = torch._C._len_torch_function_stack()
-    return count > 0 and any([torch._C._get_function_stack_at(i) is mode for i in range(count)])
+    return any(torch._C._get_function_stack_at(i) is mode for i in range(count)) if count else False
 
 
 def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:
@@ -74,7 +74,7 @@ class _OnStack(AbstractContextManager[None]):
     def __enter__(self) -> None:
         torch._C._push_on_torch_function_stack(self._mode)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if _is_on_stack(self._mode):
             torch._C._pop_torch_function_stack()
 

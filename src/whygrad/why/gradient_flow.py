@@ -30,8 +30,9 @@ VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
 
 
-# States of arrays that an engine knows, by id, while it tells of them.
+# States of arrays that an engine knows, by id, while it tells of them; and the squares of their norms.
 known_states: dict[int, str] = {}
+known_squares: dict[int, float] = {}
 
 
 def gradient_state(g: Any) -> str:
@@ -39,8 +40,10 @@ def gradient_state(g: Any) -> str:
     if known_states and id(g) in known_states:
         return known_states[id(g)]
     # One pass decides the usual case; squares of tiny and huge numbers underflow and overflow, so these are checked again.
-    if type(g) is np.ndarray and g.dtype.char in "fd" and 0 < np.vdot(g, g) < np.inf:
-        return "fine"
+    if type(g) is np.ndarray and g.dtype.char in "fd":
+        flat = g.ravel("K")  # a transposed array is not copied
+        if 0 < np.vdot(flat, flat) < np.inf:
+            return "fine"
     if g is None:
         return "none"
     if isinstance(g, (list, dict)):

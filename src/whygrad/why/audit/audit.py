@@ -15,6 +15,7 @@ from whygrad.why.audit.provenance import Provenance
 from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
+from whygrad.why.audit.values import norms
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -85,6 +86,8 @@ class Audit:
         self.is_stepping = False
         self.optimizers: dict[int, OptimizerRecord] = {}
         self.losses: dict[Site, LossRecord] = {}
+        # The gradients' norms before the present step, with its round and the id of the optimizer's record.
+        self._norms: tuple[Any, dict[int, float]] = None, {}
         self._losses_by_id: dict[tuple[int, int], tuple[Site, LossRecord]] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
@@ -182,6 +185,14 @@ class Audit:
                     engine.own_notes_of(p).reached_by = engine.last_backward()
         known.with_gradient = count
 
+    def gradient_norms(self, known: OptimizerRecord) -> dict[int, float]:
+        """Before a step, by id of a parameter with a gradient: the norm of the gradient."""
+        key = self.round, id(known)
+        if self._norms[0] != key:
+            held = [(id(p), g) for p in known.parameters if (g := engine.grad_of(p)) is not None]
+            self._norms = key, dict(zip([i for i, _ in held], norms([g for _, g in held]), strict=True))
+        return self._norms[1]
+
     def listeners(self, event: str) -> list[Callable[..., None]]:
         """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
         key = event, self.is_resting
@@ -248,18 +259,12 @@ class Audit:
             self._observed_until = self.round + rounds.ARMED
             self._rest(False)
             self._observe(True)  # this backward shows where it comes from, or the next one if the value came late
-        if not engine.current.records_always and not self._has_stepped():
+        if not engine.current.records_always and not any([known.steps for known in self.optimizers.values()]):  # noqa: C419 (a generator is slower)
             # Without an optimizer there are no rounds: then a backward ends one, once it is clear that there is none.
             self._passes += 1
             if self._passes > rounds.PASSES_WITHOUT_STEP:
                 self.round += 1
                 self._look()
-
-    def _has_stepped(self) -> bool:
-        for known in self.optimizers.values():  # a plain loop: this is asked in every backward
-            if known.steps:
-                return True
-        return False
 
     def scheduler_made(self, scheduler: Any, site: Site) -> None:
         self.schedulers[id(scheduler)] = SchedulerRecord(scheduler, site)
@@ -283,6 +288,7 @@ class Audit:
     def end_step(self, optimizer: Any) -> None:
         known = self.record_of(optimizer)
         self.is_stepping = False
+        self._norms = None, {}
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
         self.tell("round_ended", self.round)

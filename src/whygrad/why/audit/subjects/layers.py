@@ -61,6 +61,8 @@ class Layers(Subject):
         self._outputs: dict[int, Seen] = {}
         # In the present forward: the first call that turned a batch of different rows into one of equal rows.
         self._lost_at: tuple[str, Site] | None = None
+        # True once an output was the same for all samples: from then on that call is searched.
+        self._is_searching = False
         self._dropout: dict[Site, Seen] = {}
         self._masks: dict[Site, Seen] = {}
         self._activations: dict[Site, Seen] = {}
@@ -87,7 +89,7 @@ class Layers(Subject):
             seen.detail = share, float(np.abs(array_of(call.args[0])).mean())
         if name in ("softmax", "log_softmax", "normalize"):
             self._note_dim(call, name)
-        if self._lost_at is None:
+        if self._is_searching and self._lost_at is None:
             given = next((x for x in call.args if is_tensor(x) and x.requires_grad and len(shape_of(x)) >= 2), None)
             if given is not None and _varies(array_of(given)) and _is_one_row(array_of(call.result), shape_of(given)[0]):
                 self._lost_at = name, call.site
@@ -135,7 +137,9 @@ class Layers(Subject):
         is_batch = values.ndim >= 1 and values.shape[0] > 1
         if given is not None and is_batch and len(shape_of(given)) and shape_of(given)[0] == values.shape[0]:
             seen = self._outputs.setdefault(id(module), Seen(call.site, kind))
-            seen.note(self.audit.round, _varies(array_of(given)) and not _varies(values))
+            is_constant = _varies(array_of(given)) and not _varies(values)
+            self._is_searching = self._is_searching or is_constant
+            seen.note(self.audit.round, is_constant)
             if self.audit.round in seen.bad_rounds and self._lost_at is not None:
                 seen.detail = self._lost_at
         self._lost_at = None
