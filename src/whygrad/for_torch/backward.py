@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whygrad.for_torch import errors
+from whygrad.for_torch import errors, figures, later
 from whygrad.for_torch.arrays import array_of, has_numbers
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
@@ -22,7 +22,8 @@ from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_
 from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
-from whygrad.why.gradient_flow import gradient_state, known_squares, known_states
+from whygrad.why.far_array import FarArray
+from whygrad.why.gradient_flow import FLAT, forget_known, gradient_state, known_shares, known_squares, known_states, row_name
 from whygrad.why.record import Cause, Site
 
 _next_number = itertools.count(1).__next__
@@ -244,6 +245,8 @@ class Pass:
             with quietly():
                 if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
                     return
+                if not self._is_near(grad_outputs, grad_inputs) and self._measured(watch, node, grad_inputs, grad_outputs):
+                    return
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
                 if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
@@ -256,12 +259,58 @@ class Pass:
                             self._send(edge, g, array)
                     watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 finally:
-                    known_states.clear()
-                    known_squares.clear()
+                    forget_known()
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
         except Exception as error:
             watch.failed_in("ran", error)
+
+    def _is_near(self, *grads: Any) -> bool:
+        for some in grads:
+            for g in some:
+                if g is not None and not later.is_near(g):
+                    return False
+        return True
+
+    def _measured(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> bool:
+        """Tell of a node whose gradients are on a device, without their numbers. False if those are needed: of custom Functions,
+        of single numbers, and where a gradient has become zero or infinite."""
+        given = [g for g in (*grad_outputs, *grad_inputs) if g is not None]
+        if node.function is not None or len(grad_outputs) != 1 or grad_outputs[0] is None or torch.is_anomaly_enabled() or any(
+                g.layout is not torch.strided or not g.is_floating_point() or g.numel() < 2 or g.device != given[0].device
+                for g in given):
+            return False
+        g, came = grad_outputs[0], far_array(grad_outputs[0])
+        self._recognize(node, g, came)
+        unknown = [x for x in grad_inputs if x is not None]
+        if id(came) not in known_states:
+            unknown.insert(0, g)
+        found = figures.figures_of(unknown) if unknown else []
+        if id(came) not in known_states:
+            known_states[id(came)], known_squares[id(came)] = found.pop(0)
+        is_uniform = row_name(node) == "softmax" and figures.is_uniform(g, node.options.get("axis"))  # see why/zero_origin.py
+        if is_uniform or known_states[id(came)] != "fine" or any(figure.state != "fine" for figure in found):
+            forget_known()
+            return False
+        try:
+            left: list[Any] = []
+            for x in grad_inputs:
+                if x is None:
+                    left.append(None)
+                    continue
+                array, figure = far_array(x), found.pop(0)
+                left.append(array)
+                known_states[id(array)], known_squares[id(array)] = figure
+                edge = node.edges[len(left) - 1] if len(left) <= len(node.edges) else None
+                if edge is not None:
+                    self._on_the_way[edge] = (x.data_ptr(), x._version, x.shape), *figure
+            first = next((x for x in grad_inputs if x is not None), None)
+            if first is not None and first.numel() and row_name(node) in FLAT:
+                known_shares[id(came)] = figures.share_stopped(g, first)
+            watch.ran(self.backward, node, came, node.edges, tuple(left))
+        finally:
+            forget_known()
+        return True
 
     def _recognize(self, target: Any, g: Tensor, array: Any) -> None:
         """A gradient that left one node comes to the next as it is, unless others are added or a hook changes it. The engine
@@ -288,16 +337,21 @@ class Pass:
                 with quietly():
                     if not has_numbers(grads[0]):
                         return
-                    array = array_of(grads[0])
+                    array = array_of(grads[0]) if later.is_near(grads[0]) else far_array(grads[0])
                     self._recognize(leaf, grads[0], array)
+                    if type(array) is FarArray and id(array) not in known_states:
+                        array = array_of(grads[0])
                     try:
                         watch.depositing(leaf, self.backward, array)
                     finally:
-                        known_states.clear()
-                        known_squares.clear()
+                        forget_known()
                     own_notes_of(leaf).reached_by = self.backward
             except Exception as error:
                 watch.failed_in("depositing", error)
+
+
+def far_array(g: Tensor) -> FarArray:
+    return FarArray(tuple(g.shape), partial(array_of, g))
 
 
 def _is_finite(g: Any) -> bool:

@@ -58,6 +58,7 @@ class TorchEngine:
     copies_of = staticmethod(figures.copies_of)
     distances_of = staticmethod(figures.distances_of)
     samples_of = staticmethod(figures.samples_of)
+    first_rows = staticmethod(figures.first_rows)
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         with tensor_facts.quietly():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from whygrad.for_torch import later
 from whygrad.for_torch.arrays import array_of, has_numbers
-from whygrad.for_torch.later import is_near
 from whygrad.for_torch.nodes import KEY, grad_fn_of
 from whygrad.for_torch.tensor_facts import quietly
 
@@ -29,7 +29,7 @@ def is_known_finite(t: Tensor) -> bool | None:
         node = None if fn is None else fn.metadata.get(KEY)
         if node is not None and node.nonfinite is not None:
             return not node.nonfinite
-        return None if is_near(t) else not nonfinite_in(t)
+        return None if later.is_near(t) else not nonfinite_in(t)
 
 
 def nonfinite_in(t: Tensor) -> str:
@@ -66,7 +66,7 @@ def _by_device(tensors: list[Any], figures: Callable[[list[Tensor]], Any]) -> li
     groups: dict[Any, list[int]] = {}
     for i, t in enumerate(tensors):
         # On the CPU, BLAS is faster than torch's norm.
-        if isinstance(t, Tensor) and not is_near(t) and t.dtype in WIDE and t.layout is torch.strided and has_numbers(t):
+        if isinstance(t, Tensor) and not later.is_near(t) and t.dtype in WIDE and t.layout is torch.strided and has_numbers(t):
             groups.setdefault((t.device, t.dtype), []).append(i)
     with quietly(), torch.no_grad():
         for places in groups.values():
@@ -78,7 +78,7 @@ def _by_device(tensors: list[Any], figures: Callable[[list[Tensor]], Any]) -> li
 
 def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
     """At most so many elements of each, evenly spread."""
-    if all(map(is_near, tensors)):
+    if all(map(later.is_near, tensors)):
         return [_spread(array_of(t).reshape(-1), size).copy() for t in tensors]
     with quietly(), torch.no_grad():
         parts = [_spread(t.detach().reshape(-1), size) for t in tensors]
@@ -96,3 +96,42 @@ def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
 
 def _spread(flat: Any, size: int) -> Any:
     return flat[::max(1, -(-len(flat) // size))]
+
+
+def first_rows(t: Tensor, count: int) -> np.ndarray:
+    with quietly():
+        return array_of(t.detach()[:count])
+
+
+class Figure(NamedTuple):
+    """What is told of a gradient on a device."""
+
+    state: str
+    # The square of its norm, as far as single precision has it.
+    square: float
+
+
+def figures_of(grads: list[Tensor]) -> list[Figure]:
+    """The figures of gradients on one device, read together: the only time that the program waits for them."""
+    with quietly(), torch.no_grad():
+        wide = [g.detach().float() if g.dtype not in WIDE else g.detach() for g in grads]
+        norms = torch._foreach_norm(wide)  # type: ignore[attr-defined]
+        tops = torch._foreach_norm(wide, math.inf)  # type: ignore[attr-defined]
+        values = torch.stack([x.double() for x in (*norms, *tops)]).tolist()
+    return [Figure("bad" if not math.isfinite(top) else "fine" if top else "zero", norm * norm)
+            for norm, top in zip(values[:len(grads)], values[len(grads):], strict=True)]
+
+
+def share_stopped(g: Tensor, out: Tensor) -> float:
+    """See gradient_flow.stopped_share."""
+    with quietly(), torch.no_grad():
+        stopped = out == 0
+        if g.shape == out.shape:
+            stopped = stopped & (g != 0)
+        return float(stopped.sum()) / out.numel()
+
+
+def is_uniform(g: Tensor, axis: Any) -> bool:
+    """True if all elements along an axis are equal."""
+    with quietly(), torch.no_grad():
+        return axis is not None and bool((g.amax(axis) == g.amin(axis)).all())

@@ -75,6 +75,9 @@ class WhygradEngine:
     def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]:
         return [(flat := t._array.reshape(-1))[::max(1, -(-flat.size // size))].copy() for t in tensors]
 
+    def first_rows(self, t: Tensor, count: int) -> np.ndarray:
+        return t._array[:count]  # type: ignore[no-any-return]
+
     def causes_of(self, t: Tensor) -> Causes:
         return t._cause
 

@@ -102,6 +102,7 @@ class Engine(Protocol):
     def copies_of(self, tensors: list[Tensor]) -> list[Any]: ...
     def distances_of(self, tensors: list[Tensor], copies: list[Any]) -> list[float | None]: ...
     def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]: ...
+    def first_rows(self, t: Tensor, count: int) -> np.ndarray: ...
     def base_of(self, t: Tensor) -> Any: ...
 
     # Of a node.
@@ -289,6 +290,11 @@ def distances_of(tensors: list[Tensor], copies: list[Any]) -> list[float | None]
 def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
     """At most `size` elements of each, evenly spread."""
     return current.samples_of(tensors, size)
+
+
+def first_rows(t: Tensor, count: int) -> np.ndarray:
+    """The numbers of the first rows."""
+    return current.first_rows(t, count)
 
 
 def base_of(t: Tensor) -> Any:

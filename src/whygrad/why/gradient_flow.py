@@ -33,6 +33,14 @@ FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
 # States of arrays that an engine knows, by id, while it tells of them; and the squares of their norms.
 known_states: dict[int, str] = {}
 known_squares: dict[int, float] = {}
+# What `stopped_share` gives, by id of the incoming gradient, where the arrays are on a device.
+known_shares: dict[int, float] = {}
+
+
+def forget_known() -> None:
+    """The engine has told of these arrays."""
+    for known in (known_states, known_squares, known_shares):
+        known.clear()
 
 
 def gradient_state(g: Any) -> str:
@@ -76,13 +84,17 @@ class BackwardStep(NamedTuple):
 
 def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
     """Share of elements whose incoming gradient is not zero and whose outgoing gradient is."""
+    if id(g) in known_shares:
+        return known_shares[id(g)]
     if row_name(node) not in FLAT or not isinstance(g, np.ndarray):
         return 0.0
     out = next((x for x in grads if isinstance(x, np.ndarray)), None)
     if out is None or not out.size or out.dtype.kind not in "fc":
         return 0.0
-    incoming = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
-    return float(((out == 0) & incoming).mean())
+    stopped = out == 0
+    if g.shape == out.shape:
+        stopped &= g != 0
+    return int(np.count_nonzero(stopped)) / out.size
 
 
 class Transition(NamedTuple):

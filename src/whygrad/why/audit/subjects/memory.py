@@ -59,6 +59,7 @@ class Memory(Subject):
 
     def round_ended(self, number: int) -> None:
         self._walked = {}
+        self._scalars = [scalar for scalar in self._scalars if scalar[1]() is not None]
         nodes = [(made_in, node) for made_in, reference in self._scalars if made_in < number
                  and (node := reference()) is not None] if self.audit.is_observing else []
         ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps} if nodes else set()
