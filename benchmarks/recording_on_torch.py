@@ -114,8 +114,10 @@ WORKLOADS = {"chain": chain, "mlp": mlp, "gpt": gpt, "gpt384": gpt384}
 @contextmanager
 def watched(kind: str = "") -> Iterator[Watch]:
     """Under a watch; all rounds are of this kind, or of those that a run has."""
-    plain = rounds.is_observed, rounds.is_listened, rounds.OBSERVED_FIRST
+    plain = rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE
     if kind:
+        rounds.is_sampled = lambda number: False
+        rounds.FIRST_OF_A_LINE = 0
         rounds.is_observed = lambda number: kind == "observed"
         rounds.is_listened = lambda number: kind != "resting"
         rounds.OBSERVED_FIRST = 0
@@ -125,7 +127,7 @@ def watched(kind: str = "") -> Iterator[Watch]:
         yield watch
     finally:
         watch.stop()
-        rounds.is_observed, rounds.is_listened, rounds.OBSERVED_FIRST = plain
+        rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE = plain
         if watch.failures:
             raise RuntimeError(watch.failures)
 

@@ -88,6 +88,7 @@ class Audit:
         self.losses: dict[Site, LossRecord] = {}
         # The gradients' norms before the present step, with its round and the id of the optimizer's record.
         self._norms: tuple[Any, dict[int, float]] = None, {}
+        self._lines_seen = 0
         self._losses_by_id: dict[tuple[int, int], tuple[Site, LossRecord]] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
@@ -136,7 +137,8 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        is_due = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        is_due = (self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+                  or (not engine.current.records_always and rounds.is_sampled(self.round)))
         observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
@@ -246,6 +248,11 @@ class Audit:
             if known is None:
                 known = self.losses[site] = LossRecord(site)
                 drop_oldest(self.losses, MAX_LOSSES)
+                if not engine.current.records_always:
+                    # Of this round nothing was recorded if the audit rests; and a program may have many such lines.
+                    self._lines_seen += 1
+                    if self._lines_seen <= MAX_LOSSES:
+                        self._observed_until = max(self._observed_until, self.round + 1 + rounds.FIRST_OF_A_LINE)
             found = self._losses_by_id[key] = site, known  # holds the code, so that no other has its id
             drop_oldest(self._losses_by_id, MAX_LOSSES)
         return found[1]
