@@ -7,6 +7,7 @@ so the lines are found when somebody asks, and cost next to nothing before.
 from __future__ import annotations
 
 import bisect
+import dis
 import sys
 import threading
 from types import CodeType
@@ -20,6 +21,8 @@ sequence_number = torch._C._autograd._get_sequence_nr
 
 # Calls that are remembered: the last hundred steps of a small GPT; in-place writes.
 SIZE, WRITES = 1 << 14, 1 << 8
+# Instructions whose place is that of a statement.
+STATEMENTS = ("RETURN", "STORE", "POP", "RESUME", "YIELD")
 # The end of an entry that lasts until the next one.
 ENDLESS = sys.maxsize
 
@@ -41,12 +44,14 @@ class Line(NamedTuple):
 
     def site(self) -> Site:
         """The widest expression of the line."""
-        widest, offset = -1, 0
-        for i, (line, end, begin_column, end_column) in enumerate(self.code.co_positions()):
-            if line == self.number and end is not None and begin_column is not None and end_column is not None:
-                width = (end - line) * 1000 + end_column - begin_column
-                if width > widest:
-                    widest, offset = width, 2 * i
+        widest, offset = (-1, 0), 0
+        for instruction in dis.get_instructions(self.code):
+            place = instruction.positions
+            if place is None or place.lineno != self.number or instruction.opname.startswith(STATEMENTS):
+                continue
+            width = (place.end_lineno or self.number) - self.number, (place.end_col_offset or 0) - (place.col_offset or 0)
+            if width > widest:
+                widest, offset = width, instruction.offset
         return self.code, offset
 
 
