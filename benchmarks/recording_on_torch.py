@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,8 @@ from whygrad.why.watch import Watch
 Step = Callable[[], None]
 KINDS = ("observed", "listened to", "resting")
 clock = time.process_time
+# Steps of each block that are not timed.
+WARMING = 3
 
 
 def chain(device: str) -> Step:
@@ -114,8 +117,10 @@ WORKLOADS = {"chain": chain, "mlp": mlp, "gpt": gpt, "gpt384": gpt384}
 @contextmanager
 def watched(kind: str = "") -> Iterator[Watch]:
     """Under a watch; all rounds are of this kind, or of those that a run has."""
-    plain = rounds.is_observed, rounds.is_listened, rounds.OBSERVED_FIRST
+    plain = rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE
     if kind:
+        rounds.is_sampled = lambda number: False
+        rounds.FIRST_OF_A_LINE = 0
         rounds.is_observed = lambda number: kind == "observed"
         rounds.is_listened = lambda number: kind != "resting"
         rounds.OBSERVED_FIRST = 0
@@ -125,7 +130,7 @@ def watched(kind: str = "") -> Iterator[Watch]:
         yield watch
     finally:
         watch.stop()
-        rounds.is_observed, rounds.is_listened, rounds.OBSERVED_FIRST = plain
+        rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE = plain
         if watch.failures:
             raise RuntimeError(watch.failures)
 
@@ -147,14 +152,37 @@ def ratios(step: Step, kind: str, steps: int, budget: float, device: str) -> lis
     before = seconds(step, steps, device)
     while time.perf_counter() < until or len(found) < 3:
         with watched(kind):
-            if kind:
-                step()  # the kind of a round is settled at the end of the one before
+            for _ in range(WARMING if kind else 0):
+                step()  # the kind of a round is settled at the end of the one before, and its lines are new
             recorded = seconds(step, steps, device)
         step()
         after = seconds(step, steps, device)
         found.append(2 * recorded / (before + after))
         before = after
     return found
+
+
+def synchronisations(step: Step, count: int) -> int:
+    """How often these steps wait for the device, as far as torch notices."""
+    torch.cuda.synchronize()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            for _ in range(count):
+                step()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    return sum("synchronizing CUDA operation" in str(warning.message) for warning in caught)
+
+
+def waits(step: Step, steps: int = 64) -> str:
+    plain = synchronisations(step, steps)
+    with watched("resting"):
+        for _ in range(WARMING):
+            step()
+        recorded = synchronisations(step, steps)
+    return f"waits for the device in {steps} resting steps: {recorded}, without the watch {plain}"
 
 
 def told(name: str, kind: str, found: list[float]) -> str:
@@ -194,9 +222,11 @@ def main() -> None:
             step()
         one = seconds(step, 3, args.device) / 3
         print(f"{name:7} plain step {one * 1e3:.2f} ms", flush=True)
+        if args.device != "cpu":
+            print(f"{name:7} {waits(step)}", flush=True)
         for kind in args.kinds:
             whole = kind == "whole run"
-            count = args.steps if whole else max(1, int(0.05 / one))
+            count = args.steps if whole else max(4, int(0.05 / one))
             print(told(name, kind, ratios(step, "" if whole else kind, count, args.budget, args.device)), flush=True)
 
 

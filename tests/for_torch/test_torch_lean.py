@@ -42,9 +42,9 @@ class Training:
         self.net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
 
-    def step(self) -> None:
+    def step(self, part: Any = None) -> None:
         self.optimizer.zero_grad()
-        self.net(torch.randn(8, 4)).pow(2).mean().backward()
+        (part or self.net)(torch.randn(8, 4)).pow(2).mean().backward()
         self.optimizer.step()
 
     def rest(self) -> None:
@@ -216,15 +216,35 @@ def test_resting_rounds_read_no_values_of_a_device(training: Training, name: str
     assert asked == []
 
 
-def test_missing_gradient_arms(training: Training) -> None:
+def test_new_line_of_backward_is_recorded_in_full(training: Training) -> None:
     for _ in range(35):
         training.step()
     assert training.watch.audit.is_resting
     observed = []
     for _ in range(6):
         training.optimizer.zero_grad()
-        training.net[2](torch.ones(2, 4)).sum().backward()
+        loss = training.net(torch.ones(2, 4)).sum()
+        loss.backward()  # another line than that of training.step()
         training.optimizer.step()
+        observed.append(training.watch.audit.is_observing)
+    assert observed == [True] * rounds.FIRST_OF_A_LINE + [False] * 3
+
+
+def test_two_rounds_in_two_hundred_are_recorded_in_full(training: Training) -> None:
+    observed = []
+    for _ in range(3 * rounds.SAMPLED_EVERY + 10):
+        observed += [training.watch.audit.round] * training.watch.audit.is_observing
+        training.step()
+    assert [number for number in observed if not rounds.is_observed(number)] == [200, 201, 400, 401, 600, 601]
+
+
+def test_missing_gradient_arms(training: Training) -> None:
+    for _ in range(35):
+        training.step()
+    assert training.watch.audit.is_resting
+    observed = []
+    for _ in range(6):
+        training.step(training.net[2])
         observed.append(training.watch.audit.is_observing)
     assert sum(observed) == rounds.ARMED
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whygrad.for_torch import errors
+from whygrad.for_torch import errors, figures, later
 from whygrad.for_torch.arrays import array_of, has_numbers
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
@@ -21,8 +22,9 @@ from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_
 from whygrad.for_torch.recorder import is_transforming, tensors_in
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
-from whygrad.why.gradient_flow import gradient_state, known_states
-from whygrad.why.record import Cause
+from whygrad.why.far_array import FarArray
+from whygrad.why.gradient_flow import FLAT, forget_known, gradient_state, known_shares, known_squares, known_states, row_name
+from whygrad.why.record import Cause, Site
 
 _next_number = itertools.count(1).__next__
 _last: Backward | None = None
@@ -36,19 +38,27 @@ class Backward:
     # The sequence number of the root's node, where the graph was not looked at.
     root_number = -1
 
-    def __init__(self, root: Any, create_graph: bool = False, keep: bool = False, only_captures: bool = False) -> None:
+    def __init__(self, root: Any, site: Site, create_graph: bool = False, keep: bool = False,
+                 only_captures: bool = False) -> None:
         self.number = _next_number()
-        self.site = record.site()
+        self.site = site
         self.create_graph = create_graph
         self.keep = keep
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
         self.only_captures = only_captures
         self.depth = 0
-        self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
-        # Why the gradients that it computes have no history.
-        self.causes = (Cause("no-create-graph", self.site),)
+        self.root: Callable[[], Any] = _nothing if root is None else weakref.ref(root)
         # The node of a custom Function, while it runs.
         self.at: Node | None = None
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why the gradients that it computes have no history."""
+        return (Cause("no-create-graph", self.site),)
+
+
+def _nothing() -> None:
+    return None
 
 
 def last_backward() -> Backward | None:
@@ -64,7 +74,7 @@ def count_backwards() -> int:
     return 0 if _last is None else _last.number
 
 
-def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
+def listening(watch: Any, plain: Any, recording: Callable[[], Any], on_end: Callable[[], None]) -> Any:
     """`_engine_run_backward`, of which the watch hears. Hooks and custom backwards are the program's own code: they run inside
     of `recording()`."""
 
@@ -95,6 +105,7 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
         if begun is not None and not watch.traces:
             if create_graph:
                 ring.add(since, sequence_number(), begun.backward.site)
+            on_end()
         elif begun is not None:
             with quietly():
                 watch.guarded_call("ended", begun.finish, watch, results, bool(keep_graph or create_graph))
@@ -105,19 +116,22 @@ def listening(watch: Any, plain: Any, recording: Callable[[], Any]) -> Any:
 
 def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulates: bool, keeps: bool) -> Pass | None:
     global _last
-    if not all(isinstance(t, Tensor) and has_numbers(t) for t in outputs):
-        return None  # a GradientEdge, or what only stands for numbers
+    for t in outputs:
+        if not isinstance(t, Tensor) or not has_numbers(t):
+            return None  # a GradientEdge, or what only stands for numbers
+    site = record.site()
     if accumulates:
-        watch.told("differentiated", tuple(outputs), keeps)
-    if not all(t.requires_grad for t in outputs):
-        return None  # torch raises
+        watch.audit.tell("differentiated", tuple(outputs), keeps, site)
+    for t in outputs:
+        if not t.requires_grad:
+            return None  # torch raises
     if not watch.traces:
-        backward = _last = Backward(None, create_graph, keeps, not accumulates)
+        backward = _last = Backward(None, site, create_graph, keeps, not accumulates)
         fn = grad_fn_of(outputs[0])
         backward.root_number = -1 if fn is None else fn._sequence_nr()
         _untraced.append(backward)
         return Pass(backward)
-    backward = _last = Backward(source_of(outputs[0]), create_graph, keeps, not accumulates)
+    backward = _last = Backward(source_of(outputs[0]), site, create_graph, keeps, not accumulates)
     captures = {source: None for t in inputs if (source := source_of(t)) is not None} if inputs else None
     watch.begin(backward, captures, accumulates)
     running = Pass(backward)
@@ -136,8 +150,8 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
-        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, and its state.
-        self._on_the_way: dict[Any, tuple[Any, str]] = {}
+        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, its state, and its square.
+        self._on_the_way: dict[Any, tuple[Any, str, float | None]] = {}
         # In anomaly mode: the node that has run last, and the one at which gradients stopped being finite.
         self.latest: Node | None = None
         self.infinite: Node | None = None
@@ -231,6 +245,8 @@ class Pass:
             with quietly():
                 if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
                     return
+                if not self._is_near(grad_outputs, grad_inputs) and self._measured(watch, node, grad_inputs, grad_outputs):
+                    return
                 came = [array_of(g) for g in grad_outputs if g is not None]
                 left = tuple([None if g is None else array_of(g) for g in grad_inputs])
                 if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
@@ -243,11 +259,58 @@ class Pass:
                             self._send(edge, g, array)
                     watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
                 finally:
-                    known_states.clear()
+                    forget_known()
                 if node.function is not None:
                     watch.function_ran(node, tuple([g if g is None else g.detach() for g in grad_outputs]), grad_inputs)
         except Exception as error:
             watch.failed_in("ran", error)
+
+    def _is_near(self, *grads: Any) -> bool:
+        for some in grads:
+            for g in some:
+                if g is not None and not later.is_near(g):
+                    return False
+        return True
+
+    def _measured(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> bool:
+        """Tell of a node whose gradients are on a device, without their numbers. False if those are needed: of custom Functions,
+        of single numbers, and where a gradient has become zero or infinite."""
+        given = [g for g in (*grad_outputs, *grad_inputs) if g is not None]
+        if node.function is not None or len(grad_outputs) != 1 or grad_outputs[0] is None or torch.is_anomaly_enabled() or any(
+                g.layout is not torch.strided or not g.is_floating_point() or g.numel() < 2 or g.device != given[0].device
+                for g in given):
+            return False
+        g, came = grad_outputs[0], far_array(grad_outputs[0])
+        self._recognize(node, g, came)
+        unknown = [x for x in grad_inputs if x is not None]
+        if id(came) not in known_states:
+            unknown.insert(0, g)
+        found = figures.figures_of(unknown) if unknown else []
+        if id(came) not in known_states:
+            known_states[id(came)], known_squares[id(came)] = found.pop(0)
+        is_uniform = row_name(node) == "softmax" and figures.is_uniform(g, node.options.get("axis"))  # see why/zero_origin.py
+        if is_uniform or known_states[id(came)] != "fine" or any(figure.state != "fine" for figure in found):
+            forget_known()
+            return False
+        try:
+            left: list[Any] = []
+            for x in grad_inputs:
+                if x is None:
+                    left.append(None)
+                    continue
+                array, figure = far_array(x), found.pop(0)
+                left.append(array)
+                known_states[id(array)], known_squares[id(array)] = figure
+                edge = node.edges[len(left) - 1] if len(left) <= len(node.edges) else None
+                if edge is not None:
+                    self._on_the_way[edge] = (x.data_ptr(), x._version, x.shape), *figure
+            first = next((x for x in grad_inputs if x is not None), None)
+            if first is not None and first.numel() and row_name(node) in FLAT:
+                known_shares[id(came)] = figures.share_stopped(g, first)
+            watch.ran(self.backward, node, came, node.edges, tuple(left))
+        finally:
+            forget_known()
+        return True
 
     def _recognize(self, target: Any, g: Tensor, array: Any) -> None:
         """A gradient that left one node comes to the next as it is, unless others are added or a hook changes it. The engine
@@ -255,11 +318,18 @@ class Pass:
         sent = self._on_the_way.pop(target, None)
         if sent is not None and g.layout is torch.strided and sent[0] == (g.data_ptr(), g._version, g.shape):
             known_states[id(array)] = sent[1]
+            if sent[2] is not None:
+                known_squares[id(array)] = sent[2]
 
     def _send(self, target: Any, g: Tensor, array: Any) -> None:
-        state = known_states[id(array)] = gradient_state(array)
+        # One pass gives the state, except of tiny and huge numbers, and the norm.
+        flat = array.ravel("K")
+        square = float(np.vdot(flat, flat)) if array.dtype.char in "fd" else None
+        if square is not None:
+            known_squares[id(array)] = square
+        state = known_states[id(array)] = "fine" if square is not None and 0 < square < math.inf else gradient_state(array)
         if g.layout is torch.strided:
-            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state
+            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state, square
 
     def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
         if grads[0] is not None:
@@ -267,15 +337,21 @@ class Pass:
                 with quietly():
                     if not has_numbers(grads[0]):
                         return
-                    array = array_of(grads[0])
+                    array = array_of(grads[0]) if later.is_near(grads[0]) else far_array(grads[0])
                     self._recognize(leaf, grads[0], array)
+                    if type(array) is FarArray and id(array) not in known_states:
+                        array = array_of(grads[0])
                     try:
                         watch.depositing(leaf, self.backward, array)
                     finally:
-                        known_states.clear()
+                        forget_known()
                     own_notes_of(leaf).reached_by = self.backward
             except Exception as error:
                 watch.failed_in("depositing", error)
+
+
+def far_array(g: Tensor) -> FarArray:
+    return FarArray(tuple(g.shape), partial(array_of, g))
 
 
 def _is_finite(g: Any) -> bool:
@@ -286,7 +362,7 @@ def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> Non
     """See why/engine.py."""
     latest = _last
     tensors = list(leaves)
-    running = Pass(Backward(source_of(loss)))
+    running = Pass(Backward(source_of(loss), record.site()))
     fn = grad_fn_of(loss)
     with quietly():
         running.attach(watch, [] if fn is None else [fn])

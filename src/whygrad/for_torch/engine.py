@@ -15,7 +15,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 from whygrad.base.frames import add_internal_packages
-from whygrad.for_torch import backward, later, nodes, tensor_facts
+from whygrad.for_torch import backward, figures, later, nodes, tensor_facts
 from whygrad.for_torch.arrays import array_of, is_sparse, kind_of
 from whygrad.for_torch.instrumentation import Instruments
 from whygrad.for_torch.modes import modes
@@ -53,6 +53,12 @@ class TorchEngine:
     is_near = staticmethod(later.is_near)
     total_later = staticmethod(later.total_later)
     glance = staticmethod(later.glance)
+    is_known_finite = staticmethod(figures.is_known_finite)
+    norms_of = staticmethod(figures.norms_of)
+    copies_of = staticmethod(figures.copies_of)
+    distances_of = staticmethod(figures.distances_of)
+    samples_of = staticmethod(figures.samples_of)
+    first_rows = staticmethod(figures.first_rows)
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         with tensor_facts.quietly():

@@ -23,12 +23,22 @@ from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.compiling import Compiling, captures
 from whygrad.for_torch.lean import ring, sequence_number
+from whygrad.for_torch.line_events import LineEvents
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, cut, tensors_in
-from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
+from whygrad.for_torch.tensor_facts import (
+    causes_of,
+    facts_of,
+    note_cleared,
+    note_step,
+    note_write,
+    quietly,
+    version_of,
+    version_record,
+)
 from whygrad.for_torch.traceback_lines import leave_out_the_recorder
 from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
@@ -46,6 +56,9 @@ class Instruments:
         self.recorder = Recorder(watch)
         self.switch = ModeSwitch(self.recorder)
         self.compiling = Compiling(watch, self._settle)
+        self.lines = LineEvents(self._on_new_line)
+        # Whether a line runs in this round that has not run before, as far as it is known.
+        self._is_new_ground = False
         self._optimizers, self._made_at = optimizers, made_at
 
     def install(self) -> list[Undo]:
@@ -55,7 +68,8 @@ class Instruments:
         after = register_optimizer_step_post_hook(self._after_step)
         undo: list[Undo] = [before.remove, after.remove]
         run = torch.autograd._engine_run_backward
-        undo.append(put(torch.autograd, "_engine_run_backward", backward.listening(watch, run, self.switch.again)))
+        heard = backward.listening(watch, run, self.switch.again, self._on_known_ground)
+        undo.append(put(torch.autograd, "_engine_run_backward", heard))
         undo += self._modules()
         undo += self._optimizers_and_schedulers()
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
@@ -67,7 +81,7 @@ class Instruments:
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
                  name_the_programs_lines(), *leave_out_the_recorder()]
-        undo += [*self.compiling.install(), *captures(watch.suspend)]
+        undo += [*self.compiling.install(), *captures(watch.suspend), *self.lines.start()]
         self.switch.turn(True)
         undo += [ring.clear, lambda: self.switch.turn(False)]
         return undo
@@ -77,9 +91,24 @@ class Instruments:
         self._settle()
 
     def _settle(self) -> None:
+        is_wanted = self.recorder.records or self.recorder.hears
         if self.compiling.is_used:
+            self.lines.stop()  # a compiler would have to compile the events, too
             self.compiling.run_eagerly(self.recorder.records)
             self.switch.turn(self.recorder.records)
+        elif self.lines.is_on:
+            self.switch.turn(is_wanted or self._is_new_ground)
+
+    def _on_new_line(self) -> None:
+        if not self._is_new_ground:
+            self._is_new_ground = True
+            self._settle()
+
+    def _on_known_ground(self) -> None:
+        """A pass or a step has ended: lines that have run are known."""
+        if self._is_new_ground:
+            self._is_new_ground = False
+            self._settle()
 
     def _telling(self, event: str) -> Callable[..., None]:
         def tell(owner: Any, *_: Any) -> None:
@@ -133,8 +162,9 @@ class Instruments:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         def begin() -> None:
-            for p in held_by(optimizer):
-                note_write(p, None)  # by whom was not seen
+            if self.recorder.records:
+                for p in held_by(optimizer):
+                    note_write(p, None)  # by whom was not seen
             self.watch.before_step(optimizer)
 
         with quietly():
@@ -146,13 +176,13 @@ class Instruments:
         def end() -> None:
             site = record.site()
             ring.add_write(None, 0, site)
-            for p in held_by(optimizer):
-                note_write(p, site)
+            note_step(held_by(optimizer), site)
             self.watch.after_step(optimizer)
 
         self.switch.pause(False)
         with quietly():
             self.watch.guarded_call("after_step", end)
+            self._on_known_ground()
 
     def _zeroing(self, owner: Any, parameters_of: Callable[[Any], Any]) -> Undo:
         """zero_grad() reads and sets each gradient: it is heard of as one event."""
@@ -173,10 +203,7 @@ class Instruments:
     def _clear(self, owner: Any, parameters: Any) -> None:
         """Gradients are about to be cleared."""
         self.watch.told("zeroed", owner)
-        log = [("cleared", record.site(), backward.count_backwards())]
-        for p in parameters:
-            if p.grad is not None:
-                own_notes_of(p).grad_log = log
+        note_cleared(parameters, [("cleared", record.site(), backward.count_backwards())])
 
     def _optimizers_and_schedulers(self) -> list[Undo]:
         watch = self.watch

@@ -40,7 +40,7 @@ def total_later(tensors: tuple[Any, ...]) -> Later:
     """The sum of all elements."""
     first = tensors[0]
     with quietly():
-        if len(tensors) == 1 and is_near(first) and first.numel() == 1:
+        if len(tensors) == 1 and first.numel() == 1 and is_near(first):
             value = float(first.item())
             return lambda: value
     with quietly(), torch.no_grad():

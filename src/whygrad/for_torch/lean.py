@@ -7,7 +7,10 @@ so the lines are found when somebody asks, and cost next to nothing before.
 from __future__ import annotations
 
 import bisect
+import dis
+import sys
 import threading
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +21,10 @@ sequence_number = torch._C._autograd._get_sequence_nr
 
 # Calls that are remembered: the last hundred steps of a small GPT; in-place writes.
 SIZE, WRITES = 1 << 14, 1 << 8
+# Instructions whose place is that of a statement.
+STATEMENTS = ("RETURN", "STORE", "POP", "RESUME", "YIELD")
+# The end of an entry that lasts until the next one.
+ENDLESS = sys.maxsize
 
 
 class Write(NamedTuple):
@@ -29,9 +36,29 @@ class Write(NamedTuple):
     site: Site
 
 
+class Line(NamedTuple):
+    """A line that runs; which of its expressions is not known."""
+
+    code: CodeType
+    number: int
+
+    def site(self) -> Site:
+        """The widest expression of the line."""
+        widest, offset = (-1, 0), 0
+        for instruction in dis.get_instructions(self.code):
+            place = instruction.positions
+            if place is None or place.lineno != self.number or instruction.opname.startswith(STATEMENTS):
+                continue
+            width = (place.end_lineno or self.number) - self.number, (place.end_col_offset or 0) - (place.col_offset or 0)
+            if width > widest:
+                widest, offset = width, instruction.offset
+        return self.code, offset
+
+
 class SiteRing:
     def __init__(self) -> None:
-        # The numbers of the nodes that a call made begin at one and end before the other.
+        # The numbers of the nodes that a call made begin at one and end before the other; those of a line end where the next
+        # entry begins.
         self._begins = [0] * SIZE
         self._ends = [0] * SIZE
         self._sites: list[Any] = [None] * SIZE
@@ -48,6 +75,18 @@ class SiteRing:
         i = self._at = (self._at + 1) % SIZE
         self._begins[i], self._ends[i], self._sites[i] = begin, end, site
 
+    def mark(self, code: CodeType, line: int) -> None:
+        """This line runs from now on, in this thread."""
+        number = sequence_number()
+        if threading.get_ident() != self._thread:
+            self._is_ambiguous = self._is_ambiguous or number > 0
+            return
+        i = self._at
+        if self._begins[i] != number or self._ends[i] != ENDLESS:  # the line before has made nodes
+            i = self._at = (i + 1) % SIZE
+            self._begins[i], self._ends[i] = number, ENDLESS
+        self._sites[i] = code, line
+
     def add_write(self, shape: Any, version: int, site: Site) -> None:
         self._writes.append(Write(sequence_number(), shape, version, site))
         if len(self._writes) > 2 * WRITES:
@@ -60,7 +99,9 @@ class SiteRing:
         oldest = self._at + 1
         found = bisect.bisect_right(range(SIZE), number, key=lambda k: self._begins[(oldest + k) % SIZE]) - 1
         i = (oldest + found) % SIZE
-        return self._sites[i] if found >= 0 and number < self._ends[i] else None
+        if found < 0 or number >= self._ends[i] or self._sites[i] is None:
+            return None
+        return self._sites[i] if self._ends[i] != ENDLESS else Line(*self._sites[i]).site()
 
     def writer(self, number: int, shape: Any, version: int) -> Site | None:
         """The line that wrote what the node with this number had saved; `version` is the tensor's present one."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -11,12 +10,20 @@ from torch.overrides import TorchFunctionMode
 
 
 def _is_on_stack(mode: TorchFunctionMode) -> bool:
-    return any(torch._C._get_function_stack_at(i) is mode for i in range(torch._C._len_torch_function_stack()))
+    count = torch._C._len_torch_function_stack()
+    return any(torch._C._get_function_stack_at(i) is mode for i in range(count)) if count else False
 
 
 def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:
     """The program leaves its own modes in reverse order: so this one is at the bottom of the stack, where only the mode of
     torch.set_default_device() may be below it, which torch looks for there."""
+    count = torch._C._len_torch_function_stack()
+    if count == int(not is_wanted):  # the usual case: there are no others
+        if is_wanted:
+            torch._C._push_on_torch_function_stack(mode)
+        else:
+            torch._C._pop_torch_function_stack()
+        return
     others: list[Any] = []
     while torch._C._len_torch_function_stack():
         others.insert(0, torch._C._pop_torch_function_stack())
@@ -33,6 +40,8 @@ class ModeSwitch:
         # Whether calls are recorded, and whether that is interrupted at present.
         self.is_on = False
         self._is_paused = False
+        # False if it was switched inside of a call, which puts the mode back on the stack when it ends.
+        self._is_settled = True
 
     def turn(self, on: bool) -> None:
         self.is_on = on
@@ -41,25 +50,33 @@ class ModeSwitch:
     def pause(self, on: bool) -> None:
         """Record nothing for a while: inside of an optimizer's step there is nothing to learn."""
         self._is_paused = on
-        self._settle()
+        if self.is_on or not self._is_settled:
+            self._settle()
 
     def _settle(self) -> None:
         is_wanted = self.is_on and not self._is_paused
         self.mode.is_on = is_wanted
-        if is_wanted != _is_on_stack(self.mode) and not self.mode.is_handling():
+        self._is_settled = not self.mode.is_handling()
+        if self._is_settled and is_wanted != _is_on_stack(self.mode):
             _rebuild(self.mode, is_wanted)
 
-    @contextmanager
-    def again(self) -> Iterator[None]:
+    def again(self) -> AbstractContextManager[None]:
         """Record inside of a function that torch runs without modes, or in another thread."""
         if self._is_paused:  # by a step that has raised, or whose closure computes a loss
             self.pause(False)
-        if not self.is_on or _is_on_stack(self.mode):
-            yield
-            return
-        torch._C._push_on_torch_function_stack(self.mode)
-        try:
-            yield
-        finally:
-            if _is_on_stack(self.mode):
-                torch._C._pop_torch_function_stack()
+        return NOTHING if not self.is_on or _is_on_stack(self.mode) else _OnStack(self.mode)
+
+
+class _OnStack(AbstractContextManager[None]):
+    def __init__(self, mode: Any) -> None:
+        self._mode = mode
+
+    def __enter__(self) -> None:
+        torch._C._push_on_torch_function_stack(self._mode)
+
+    def __exit__(self, *_: object) -> None:
+        if _is_on_stack(self._mode):
+            torch._C._pop_torch_function_stack()
+
+
+NOTHING: AbstractContextManager[None] = nullcontext()

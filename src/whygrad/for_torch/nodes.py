@@ -99,8 +99,8 @@ class Node:
         self.takes_number = False
         # True if the program's saved_tensors_hooks have packed what it saved: to look at that would call them.
         self.is_packed = _saved_tensors_hooks(True) is not None
-        # "nan" or "inf" if the result was not finite.
-        self.nonfinite = ""
+        # "nan" or "inf" if the result was not finite, "" if it was; None if that was not looked at.
+        self.nonfinite: str | None = None
 
     @property
     def site(self) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import math
 import sys
 import threading
 import weakref
@@ -19,6 +18,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import errors
 from whygrad.for_torch.arrays import array_of, has_numbers, has_own_dispatch
+from whygrad.for_torch.figures import nonfinite_in
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, Node, grad_fn_of, node_for, source_of
@@ -278,7 +278,7 @@ class Recorder(TorchFunctionMode):
                 for edge in node.edges:
                     if isinstance(edge, Node) and edge.site == site and edge.shapes is None:
                         edge.shapes = shapes
-        if o.is_floating_point() and o.device.type == "cpu" and o.numel() <= MAX_TESTED:
+        if o.is_floating_point() and o.numel() <= MAX_TESTED:
             node.nonfinite = nonfinite_in(o)
 
     def _share_operands(self, node: Node) -> None:
@@ -552,15 +552,6 @@ def address_of(t: Tensor) -> int:
         return t.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
         return 0
-
-
-def nonfinite_in(t: Tensor) -> str:
-    """ "nan", "inf", or "" if all numbers are finite. A sum is fast, and finite only then; a few finite sums overflow."""
-    with torch.no_grad():
-        t = t.detach()
-        if math.isfinite(t.sum()) or bool(torch.isfinite(t).all()):
-            return ""
-        return "nan" if bool(torch.isnan(t).any()) else "inf"
 
 
 def is_transforming() -> bool:

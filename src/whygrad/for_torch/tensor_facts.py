@@ -119,6 +119,28 @@ def note_write(t: Tensor, site: Site | None) -> None:
         version.value, version.site = now, site
 
 
+def note_step(parameters: list[Tensor], site: Site) -> None:
+    """An optimizer has stepped at this site: it wrote those that were written since they were last looked at. (`note_write` of
+    each, without its calls: this is done in every step of a long run.)"""
+    for p in parameters:
+        facts = _facts.get(id(p))
+        if facts is None or facts.version is None:
+            version_record(p)
+        elif not p.requires_grad:
+            note_write(p, site)  # it may be a tensor of inference mode, which has no version
+        elif facts.version.value != p._version:
+            facts.version.value, facts.version.site = p._version, site
+
+
+def note_cleared(parameters: list[Tensor], log: list[tuple[str, Site, int]]) -> None:
+    """Those that have a gradient are about to lose it."""
+    for p in parameters:
+        if p.grad is not None:
+            facts = _facts.get(id(p))
+            notes = own_notes_of(p) if facts is None or facts.notes is None else facts.notes
+            notes.grad_log = log
+
+
 def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
 

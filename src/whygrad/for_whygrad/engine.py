@@ -59,6 +59,24 @@ class WhygradEngine:
     def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
         return sum(p._grad is not None for p in parameters), lambda: ""
 
+    def is_known_finite(self, t: Tensor) -> bool | None:
+        return None
+
+    def norms_of(self, tensors: list[Any]) -> list[float | None]:
+        return [None] * len(tensors)  # nothing is saved by computing them together
+
+    def copies_of(self, tensors: list[Tensor]) -> list[Any]:
+        return [t._array.copy() for t in tensors]
+
+    def distances_of(self, tensors: list[Tensor], copies: list[Any]) -> list[float | None]:
+        return [None] * len(tensors)
+
+    def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]:
+        return [(flat := t._array.reshape(-1))[::max(1, -(-flat.size // size))].copy() for t in tensors]
+
+    def first_rows(self, t: Tensor, count: int) -> np.ndarray:
+        return t._array[:count]  # type: ignore[no-any-return]
+
     def causes_of(self, t: Tensor) -> Causes:
         return t._cause
 

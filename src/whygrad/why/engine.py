@@ -99,6 +99,12 @@ class Engine(Protocol):
         """The sum of all elements, or a function that gives it, or None while a device has not come so far. Nothing waits."""
         ...
     def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]: ...
+    def is_known_finite(self, t: Tensor) -> bool | None: ...
+    def norms_of(self, tensors: list[Tensor]) -> list[float | None]: ...
+    def copies_of(self, tensors: list[Tensor]) -> list[Any]: ...
+    def distances_of(self, tensors: list[Tensor], copies: list[Any]) -> list[float | None]: ...
+    def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]: ...
+    def first_rows(self, t: Tensor, count: int) -> np.ndarray: ...
     def base_of(self, t: Tensor) -> Any: ...
 
     # Of a node.
@@ -269,6 +275,36 @@ def glance(parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], 
     """How many have a gradient; and, if it `measures`, a function that gives "zero" or "bad" if one of the gradients is all
     zeros or not finite, else "", or None while a device has not come so far."""
     return current.glance(parameters, measures)
+
+
+def is_known_finite(t: Tensor) -> bool | None:
+    """Whether all numbers are finite, where that is known or can be found out on a device; else None."""
+    return current.is_known_finite(t)
+
+
+def norms_of(tensors: list[Tensor]) -> list[float | None]:
+    """The Euclidean norms, computed together where the tensors are; None for those that the caller must compute."""
+    return current.norms_of(tensors)
+
+
+def copies_of(tensors: list[Tensor]) -> list[Any]:
+    """Copies of the values, where the tensors are: for `distances_of`, and `array_of`."""
+    return current.copies_of(tensors)
+
+
+def distances_of(tensors: list[Tensor], copies: list[Any]) -> list[float | None]:
+    """The norms of the differences between tensors and copies of the same shape; None as for `norms_of`."""
+    return current.distances_of(tensors, copies)
+
+
+def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
+    """At most `size` elements of each, evenly spread."""
+    return current.samples_of(tensors, size)
+
+
+def first_rows(t: Tensor, count: int) -> np.ndarray:
+    """The numbers of the first rows."""
+    return current.first_rows(t, count)
 
 
 def base_of(t: Tensor) -> Any:

@@ -21,6 +21,7 @@ from whygrad.why.engine import (
     is_tensor,
     made_at,
     next_sequence_number,
+    norms_of,
     notes_of,
     optimizers,
     own_notes_of,
@@ -186,9 +187,10 @@ class EventLog:
             meta.watched.first_state = gradient_state(g)
             meta.watched.first_sequence = next_sequence_number()
             meta.watched.written_at = version_of(leaf).site
-        if grad_of(leaf) is None or not array_of(grad_of(leaf)).any():
+        before = grad_of(leaf)
+        if before is None or (norms_of([before])[0] is None and not array_of(before).any()):
             meta.watched.clear()
-        meta.watched.add(Deposit(backward, version_of(leaf).value, gradient_state(g)), g, grad_of(leaf))
+        meta.watched.add(Deposit(backward, version_of(leaf).value, gradient_state(g)), g, before)
         self.reached.add(leaf)
         trace = self._traces.get(backward.number)
         if trace is not None:

@@ -33,8 +33,17 @@ VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
 
 
-# States of arrays that an engine knows, by id, while it tells of them.
+# States of arrays that an engine knows, by id, while it tells of them; and the squares of their norms.
 known_states: dict[int, str] = {}
+known_squares: dict[int, float] = {}
+# What `stopped_share` gives, by id of the incoming gradient, where the arrays are on a device.
+known_shares: dict[int, float] = {}
+
+
+def forget_known() -> None:
+    """The engine has told of these arrays."""
+    for known in (known_states, known_squares, known_shares):
+        known.clear()
 
 
 def gradient_state(g: Any) -> str:
@@ -42,8 +51,10 @@ def gradient_state(g: Any) -> str:
     if known_states and id(g) in known_states:
         return known_states[id(g)]
     # One pass decides the usual case; squares of tiny and huge numbers underflow and overflow, so these are checked again.
-    if type(g) is np.ndarray and g.dtype.char in "fd" and 0 < np.vdot(g, g) < np.inf:
-        return "fine"
+    if type(g) is np.ndarray and g.dtype.char in "fd":
+        flat = g.ravel("K")  # a transposed array is not copied
+        if 0 < np.vdot(flat, flat) < np.inf:
+            return "fine"
     if g is None:
         return "none"
     if isinstance(g, (list, dict)):
@@ -76,13 +87,17 @@ class BackwardStep(NamedTuple):
 
 def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
     """Share of elements whose incoming gradient is not zero and whose outgoing gradient is."""
+    if id(g) in known_shares:
+        return known_shares[id(g)]
     if row_name(node) not in FLAT or not isinstance(g, np.ndarray):
         return 0.0
     out = next((x for x in grads if isinstance(x, np.ndarray)), None)
     if out is None or not out.size or out.dtype.kind not in "fc":
         return 0.0
-    incoming = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
-    return float(((out == 0) & incoming).mean())
+    stopped = out == 0
+    if g.shape == out.shape:
+        stopped &= g != 0
+    return int(np.count_nonzero(stopped)) / out.size
 
 
 class Transition(NamedTuple):

@@ -16,6 +16,7 @@ from whygrad.why.audit.provenance import Provenance
 from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
+from whygrad.why.audit.values import norms
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest, was_reached
 
@@ -86,6 +87,10 @@ class Audit:
         self.is_stepping = False
         self.optimizers: dict[int, OptimizerRecord] = {}
         self.losses: dict[Site, LossRecord] = {}
+        # The gradients' norms before the present step, with its round and the id of the optimizer's record.
+        self._norms: tuple[Any, dict[int, float]] = None, {}
+        self._lines_seen = 0
+        self._losses_by_id: dict[tuple[int, int], tuple[Site, LossRecord]] = {}
         self.schedulers: dict[int, SchedulerRecord] = {}
         self.modules = ModuleTree()
         self._names = ModelNames(self.modules, self._is_trained)
@@ -137,7 +142,8 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        is_due = self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+        is_due = (self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
+                  or (not engine.current.records_always and rounds.is_sampled(self.round)))
         observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
@@ -186,6 +192,14 @@ class Audit:
                     engine.own_notes_of(p).reached_by = engine.last_backward()
         known.with_gradient = count
 
+    def gradient_norms(self, known: OptimizerRecord) -> dict[int, float]:
+        """Before a step, by id of a parameter with a gradient: the norm of the gradient."""
+        key = self.round, id(known)
+        if self._norms[0] != key:
+            held = [(id(p), g) for p in known.parameters if (g := engine.grad_of(p)) is not None]
+            self._norms = key, dict(zip([i for i, _ in held], norms([g for _, g in held]), strict=True))
+        return self._norms[1]
+
     def listeners(self, event: str) -> list[Callable[..., None]]:
         """Those that have a method of an event's name; between observed rounds, those that want it in every round."""
         key = event, self.is_resting
@@ -230,12 +244,27 @@ class Audit:
                 oldest.let_go()
         return found
 
+    def _loss_of(self, site: Site) -> LossRecord:
+        """The record of a line. To hash the code of a whole module takes 40 µs: so it is looked up by identity first."""
+        key = id(site[0]), site[1]
+        found = self._losses_by_id.get(key)
+        if found is None:
+            known = self.losses.get(site)
+            if known is None:
+                known = self.losses[site] = LossRecord(site)
+                drop_oldest(self.losses, MAX_LOSSES)
+                if not engine.current.records_always:
+                    # Of this round nothing was recorded if the audit rests; and a program may have many such lines.
+                    self._lines_seen += 1
+                    if self._lines_seen <= MAX_LOSSES:
+                        self._observed_until = max(self._observed_until, self.round + 1 + rounds.FIRST_OF_A_LINE)
+            found = self._losses_by_id[key] = site, known  # holds the code, so that no other has its id
+            drop_oldest(self._losses_by_id, MAX_LOSSES)
+        return found[1]
+
     def differentiated(self, tensors: tuple[Any, ...], keep: bool, site: Site) -> None:
         """backward() of these tensors begins."""
-        known = self.losses.get(site)
-        if known is None:
-            known = self.losses[site] = LossRecord(site)
-            drop_oldest(self.losses, MAX_LOSSES)
+        known = self._loss_of(site)
         was_finite = known.nonfinite_round is None
         known.note(self.round, tensors, keep)
         if was_finite and known.nonfinite_round is not None and not self.is_observing:
@@ -272,6 +301,7 @@ class Audit:
         known = self.record_of(optimizer)
         self.is_stepping = False
         self._has_stepped = True
+        self._norms = None, {}
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
         self.tell("round_ended", self.round)

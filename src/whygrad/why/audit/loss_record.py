@@ -28,11 +28,13 @@ class LossRecord:
 
     def note(self, number: int, tensors: tuple[Any, ...], keep: bool) -> None:
         self.retained += keep
-        total = engine.current.total_later(tensors)
-        if isinstance(total, float):
+        later = engine.current.total_later(tensors)
+        if isinstance(later, float):
+            self._add(number, later)
+        elif not self._coming and (total := later()) is not None:
             self._add(number, total)
         else:
-            self._coming.append((number, total))
+            self._coming.append((number, later))
             self.settle()
 
     def settle(self) -> None:

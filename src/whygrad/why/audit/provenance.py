@@ -33,11 +33,13 @@ class Made:
         self.callers = record.callers()
         self.round = number
         # The smallest and largest value of integers, which may be labels.
-        array = array_of(result)
-        self.rows = array.shape[0] if array.ndim else 0
-        is_small = array.dtype.kind in "iu" and 0 < array.size <= MAX_LABELS
+        shape = shape_of(result)
+        self.rows = shape[0] if shape else 0
         self.merged: tuple[int, int, str] | None = None
-        self.range = (int(array.min()), int(array.max())) if is_small else None
+        self.range: tuple[int, int] | None = None
+        if kind_of(result) in "iu" and 0 < size_of(result) <= MAX_LABELS:
+            array = array_of(result)
+            self.range = int(array.min()), int(array.max())
         self.depth: int = 1 + max([parent.depth for parent in parents], default=0)
         self.parents = parents if self.depth < MAX_DEPTH else ()
 
@@ -106,11 +108,13 @@ def lines_of(made: Made | None) -> list[Site]:
 def _merged(call: Call, result: Tensor) -> tuple[int, int, str] | None:
     """For a conversion of integers that lost some: how many different values there were before and after, and the dtype."""
     given = call.args[0] if call.args else None
-    if not is_tensor(given) or array_of(given).dtype == array_of(result).dtype or shape_of(given) != shape_of(result):
+    if call.name.rpartition(".")[2] not in CONVERTING or not is_tensor(given):
+        return None
+    if shape_of(given) != shape_of(result) or given.dtype == result.dtype:
         return None
     if kind_of(given) not in "iuf" or kind_of(result) not in "iub" or size_of(given) > MAX_LABELS:
         return None
-    if call.name.rpartition(".")[2] not in CONVERTING or (kind_of(given) == "f" and kind_of(result) != "b"):
+    if (kind_of(given) == "f" and kind_of(result) != "b"):
         return None
     before, after = np.unique(array_of(given)).size, np.unique(array_of(result)).size
     return (before, after, str(result.dtype).removeprefix("torch.")) if after < before and before > 2 else None

@@ -13,6 +13,8 @@ OBSERVED_FIRST = 12
 # So are the first rounds of a new optimizer (a second stage, another trial), of so many that one line makes.
 OPTIMIZERS_OF_A_LINE = 8
 LISTENED_FIRST, LISTENED_LATER = 256, 64
+# On torch: the first rounds of each line that calls backward(), however late it comes; and later two in a row of so many.
+FIRST_OF_A_LINE, SAMPLED_EVERY = 3, 200
 # Rounds that are observed after a symptom. While the audit rests: how often it looks which gradients are missing, and measures
 # all of them.
 ARMED, GLANCE_EVERY, MEASURE_EVERY = 2, 4, 32
@@ -29,6 +31,10 @@ def is_observed(number: int) -> bool:
         if start >= 16 and (start == power or start == power + power // 2):
             return True
     return False
+
+
+def is_sampled(number: int) -> bool:
+    return number >= SAMPLED_EVERY and number % SAMPLED_EVERY < 2
 
 
 def is_listened(number: int) -> bool:

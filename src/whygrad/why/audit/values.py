@@ -8,7 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
-from whygrad.why.engine import array_of, is_tensor
+from whygrad.why import engine
+from whygrad.why.engine import array_of, is_tensor, kind_of
+from whygrad.why.gradient_flow import known_squares
 
 # Elements by which an array is recognized.
 SAMPLE_SIZE = 64
@@ -26,6 +28,21 @@ def checksum(t: Any) -> int:
     return crc32(np.ascontiguousarray(array_of(t)).reshape(-1).view(np.uint8).data)
 
 
+def samples(tensors: list[Any]) -> list[np.ndarray]:
+    return engine.samples_of(tensors, SAMPLE_SIZE)
+
+
+def norms(tensors: list[Any]) -> list[float]:
+    return [norm(t) if size is None else size for t, size in zip(tensors, engine.norms_of(tensors), strict=True)]
+
+
+def distances(tensors: list[Any], copies: list[Any]) -> list[float]:
+    """How far each tensor is from a copy of it that was taken earlier."""
+    found = engine.distances_of(tensors, copies)
+    return [norm(array_of(t) - array_of(copy)) if distance is None else distance
+            for t, copy, distance in zip(tensors, copies, found, strict=True)]
+
+
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two samples are equal; not-a-number equals itself."""
     return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
@@ -33,17 +50,29 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def norm(t: Any) -> float:
     """The Euclidean norm, in double precision where squares would overflow or vanish."""
+    square = known_squares.get(id(t)) if known_squares else None
+    if square is not None and 1e-30 < square < 1e30:
+        return math.sqrt(square)
     array = array_of(t)
+    if array.dtype.char in "fd" and 1e-30 < (square := _square(array)) < 1e30:
+        return math.sqrt(square)
     if array.dtype.kind not in "fc":
         array = array.astype(np.float64)
-    total = float(np.vdot(array, array).real)  # BLAS sets no flags: nothing warns of an overflow
+    total = _square(array)
     if not 1e-30 < total < 1e30:
-        wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-        total = float(np.vdot(wide, wide).real)
-    return math.sqrt(total)
+        total = _square(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return math.sqrt(total) if total >= 0 else math.nan
+
+
+def _square(array: np.ndarray) -> float:
+    flat = array.ravel("K")  # a transposed array is not copied
+    return float(np.vdot(flat, flat).real)  # BLAS sets no flags: nothing warns of an overflow
 
 
 def is_finite(t: Any) -> bool:
+    known = engine.is_known_finite(t) if is_tensor(t) else None
+    if known is not None:
+        return known
     array = array_of(t)
     if array.dtype.kind not in "fc":
         return True
@@ -52,4 +81,4 @@ def is_finite(t: Any) -> bool:
 
 
 def is_float(t: Any) -> bool:
-    return is_tensor(t) and array_of(t).dtype.kind in "fc"
+    return is_tensor(t) and kind_of(t) in "fc"

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import norm
 from whygrad.why.causes import at
 from whygrad.why.engine import causes_of, is_parameter, shape_of, size_of
+from whygrad.why.far_array import is_array
 from whygrad.why.gradient_flow import is_pass_through, row_name
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -56,9 +55,9 @@ class GradientScale(Subject):
         series.add(self.audit.round, norm(gradient) / math.sqrt(max(size_of(leaf), 1)))
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
-        if not isinstance(g, np.ndarray) or not node.visible or is_pass_through(node) or g.size < 2:
+        if not is_array(g) or not node.visible or is_pass_through(node) or g.size < 2:
             return
-        arrays = [x for x in grads if isinstance(x, np.ndarray)]
+        arrays = [x for x in grads if is_array(x)]
         # Of a layer's gradients that of its input, which has a row for each of g's; not those of weight and bias.
         passed = next((x for x in arrays if x.ndim == g.ndim and x.shape[:1] == g.shape[:1]), arrays[0] if arrays else None)
         if passed is None:

@@ -13,7 +13,6 @@ from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
-from whygrad.why.audit.values import norm
 from whygrad.why.engine import array_of, grad_of
 
 # Parameters of which values are kept, and values of each; optimizers that are gone whose gradient norms are kept.
@@ -60,7 +59,7 @@ class History(Subject):
             self._spent += time.perf_counter() - began
 
     def _note_norm(self, record: OptimizerRecord) -> None:
-        norms = [norm(grad_of(p)) for p in record.parameters if grad_of(p) is not None]
+        norms = list(self.audit.gradient_norms(record).values())
         if norms:
             if id(record) not in self._norms:
                 self._norms[id(record)] = GradientNorm(record)

@@ -12,7 +12,7 @@ from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import is_float
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, shape_of
+from whygrad.why.engine import array_of, first_rows, is_grad_enabled, is_near, is_tensor, kind_of, shape_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -61,6 +61,8 @@ class Layers(Subject):
         self._outputs: dict[int, Seen] = {}
         # In the present forward: the first call that turned a batch of different rows into one of equal rows.
         self._lost_at: tuple[str, Site] | None = None
+        # True once an output was the same for all samples: from then on that call is searched.
+        self._is_searching = False
         self._dropout: dict[Site, Seen] = {}
         self._masks: dict[Site, Seen] = {}
         self._activations: dict[Site, Seen] = {}
@@ -87,17 +89,17 @@ class Layers(Subject):
             seen.detail = share, float(np.abs(array_of(call.args[0])).mean())
         if name in ("softmax", "log_softmax", "normalize"):
             self._note_dim(call, name)
-        if self._lost_at is None:
+        if self._is_searching and self._lost_at is None:
             given = next((x for x in call.args if is_tensor(x) and x.requires_grad and len(shape_of(x)) >= 2), None)
             if given is not None and _varies(array_of(given)) and _is_one_row(array_of(call.result), shape_of(given)[0]):
                 self._lost_at = name, call.site
 
     def _note_dim(self, call: Call, name: str) -> None:
         dim = call.kwargs.get("dim", call.args[-1] if len(call.args) > 1 and isinstance(call.args[-1], int) else None)
-        values = array_of(call.result)
-        if isinstance(dim, int) and values.ndim >= 2:
+        shape = shape_of(call.result)
+        if isinstance(dim, int) and len(shape) >= 2:
             seen = _seen(self._dims, call.site, name)
-            seen.note(self.audit.round, dim % values.ndim == 0 and values.shape[0] == self._batch and self._batch > 1)
+            seen.note(self.audit.round, dim % len(shape) == 0 and shape[0] == self._batch and self._batch > 1)
 
     def _note_mask(self, call: Call) -> None:
         mask, fill = call.argument(1, "mask"), call.argument(2, "value")
@@ -131,11 +133,13 @@ class Layers(Subject):
             if not call.depth:
                 self._lost_at = None
             return
-        values = array_of(output)
-        is_batch = values.ndim >= 1 and values.shape[0] > 1
-        if given is not None and is_batch and len(shape_of(given)) and shape_of(given)[0] == values.shape[0]:
+        shape = shape_of(output)
+        is_batch = len(shape) >= 1 and shape[0] > 1
+        if given is not None and is_batch and len(shape_of(given)) and shape_of(given)[0] == shape[0]:
             seen = self._outputs.setdefault(id(module), Seen(call.site, kind))
-            seen.note(self.audit.round, _varies(array_of(given)) and not _varies(values))
+            is_constant = _rows_vary(given) and not _rows_vary(output)
+            self._is_searching = self._is_searching or is_constant
+            seen.note(self.audit.round, is_constant)
             if self.audit.round in seen.bad_rounds and self._lost_at is not None:
                 seen.detail = self._lost_at
         self._lost_at = None
@@ -240,6 +244,11 @@ def _seen(known: dict[Site, Seen], site: Site, name: str) -> Seen:
         found = known[site] = Seen(site, name)
         drop_oldest(known, MAX_SITES)
     return found
+
+
+def _rows_vary(t: Any) -> bool:
+    """`_varies` of a tensor; of one on a device two rows are copied, which decide in most batches."""
+    return (not is_near(t) and _varies(first_rows(t, 2))) or _varies(array_of(t))
 
 
 def _varies(values: np.ndarray) -> bool:

@@ -59,9 +59,11 @@ class Memory(Subject):
 
     def round_ended(self, number: int) -> None:
         self._walked = {}
-        ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps}  # held by the watch itself
-        alive = {made_in for made_in, reference in self._scalars if made_in < number and (node := reference()) is not None
-                 and node not in ours} if self.audit.is_observing else set()
+        self._scalars = [scalar for scalar in self._scalars if scalar[1]() is not None]
+        nodes = [(made_in, node) for made_in, reference in self._scalars if made_in < number
+                 and (node := reference()) is not None] if self.audit.is_observing else []
+        ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps} if nodes else set()
+        alive = {made_in for made_in, node in nodes if node not in ours}  # and not held by the watch itself alone
         if len(alive) > self._kept[1]:
             self._kept = number, len(alive)
         if number + 1 in COUNTED and len(alive) > 1:  # one may be in a variable that the next step overwrites

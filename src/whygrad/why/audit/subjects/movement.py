@@ -14,9 +14,9 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.terms import Terms
-from whygrad.why.audit.values import norm, same, sample
+from whygrad.why.audit.values import distances, norm, norms, same, sample, samples
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, causes_of, grad_of, is_near, notes_of, size_of, version_of
+from whygrad.why.engine import array_of, causes_of, copies_of, grad_of, is_near, notes_of, shape_of, size_of, version_of
 from whygrad.why.locations import expression_at
 from whygrad.why.record import Site
 
@@ -51,7 +51,9 @@ class Moves:
         self.gradients = Series()
         # Share of the elements with a gradient that a step left as they were.
         self.unchanged_share = Series()
-        self.before: np.ndarray | None = None
+        # A copy of its values before the step of an observed round, where the parameter is, and their norm.
+        self.before: Any = None
+        self.size_before = 0.0
         # Set back to the value of a round: (round, the earlier round, the line); large writes by others: (round, the line).
         self.set_back: list[tuple[int, int, Site | None]] = []
         # Steps that were undone for the most part: (round, the line); the values before the last observed step.
@@ -85,18 +87,22 @@ class Movement(Subject):
         return [p for p in record.parameters if (known := self.moves.get(id(p))) is not None and known.is_written and is_near(p)]
 
     def before_step(self, record: OptimizerRecord) -> None:
-        for p in self._looked_at(record):
+        looked_at = self._looked_at(record)
+        for p in looked_at:
             known = self.moves.get(id(p))
             if known is None or known.p is not p:
                 known = self.moves[id(p)] = Moves(p)
             elif known.version_after is not None and self._was_written(p, known, record):
                 self._note_write(known)
             known.version_before = version_of(p).value
-            if self.audit.is_observing:
-                known.before = array_of(p).copy()
-                known.sample_before = sample(p)
-                if grad_of(p) is not None:
-                    known.gradients.add(self.audit.round, norm(grad_of(p)))
+        if self.audit.is_observing:
+            found = zip(looked_at, copies_of(looked_at), norms(looked_at), samples(looked_at), strict=True)
+            sizes = self.audit.gradient_norms(record)
+            for p, copy, size, values in found:
+                known = self.moves[id(p)]
+                known.before, known.size_before, known.sample_before = copy, size, values
+                if id(p) in sizes:
+                    known.gradients.add(self.audit.round, sizes[id(p)])
 
     def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
         """Whether somebody else has written it since the last step that was looked at."""
@@ -126,27 +132,34 @@ class Movement(Subject):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
-        for p in self._looked_at(record):
-            known = self.moves.get(id(p))
-            if known is None:
-                continue
+        looked_at = [p for p in self._looked_at(record) if id(p) in self.moves]
+        sampled = samples(looked_at) if self.audit.is_observing else None
+        for i, p in enumerate(looked_at):
+            known = self.moves[id(p)]
             version = version_of(p).value
             known.writes_of_step = version - known.version_before
             known.version_after, known.steps_after = version, record.steps
-            known.sample_after = sample(p) if self.audit.is_observing or known.is_written else None
-            if known.before is not None:
-                self._measure(p, known)
+            known.sample_after = sampled[i] if sampled is not None else sample(p) if known.is_written else None
+        measured = [m for p in looked_at if (m := self.moves[id(p)]).before is not None]
+        alike = [m for m in measured if tuple(m.before.shape) == shape_of(m.p)]
+        for m, moved in zip(alike, distances([m.p for m in alike], [m.before for m in alike]), strict=True):
+            self._measure(m.p, m, moved)
+        for m in measured:
+            if m.before is not None:
+                self._measure(m.p, m, 0.0)
         self.audit.watch.forget_data_writes()
 
-    def _measure(self, p: Any, known: Moves) -> None:
-        assert known.before is not None
-        size = norm(known.before)
-        moved = norm(array_of(p) - known.before) if known.before.shape == array_of(p).shape else 0.0
+    def _measure(self, p: Any, known: Moves, moved: float) -> None:
+        size, grad = known.size_before, grad_of(p)
         known.ratios.add(self.audit.round, moved / size if size else float(moved > 0))
-        if grad_of(p) is not None and known.before.shape == array_of(grad_of(p)).shape == array_of(p).shape:
-            has_gradient = array_of(grad_of(p)) != 0
-            if has_gradient.any() and p.requires_grad:
-                known.unchanged_share.add(self.audit.round, float((array_of(p) == known.before)[has_gradient].mean()))
+        # Only small types and large values can lose updates by rounding (see _rounded_away).
+        if grad is not None and p.requires_grad and tuple(known.before.shape) == shape_of(grad) == shape_of(p) and (
+                _is_short(p) or size > LARGE * math.sqrt(size_of(p))):
+            has_gradient = array_of(grad) != 0
+            count = int(np.count_nonzero(has_gradient))
+            if count:
+                has_gradient &= array_of(p) == array_of(known.before)
+                known.unchanged_share.add(self.audit.round, int(np.count_nonzero(has_gradient)) / count)
         if moved and not p.requires_grad:
             known.frozen_moves += 1
         known.before = None
@@ -228,8 +241,7 @@ class Movement(Subject):
     def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
         """Updates that are lost because a number plus a much smaller one is the number itself."""
         lost = [m for m in active if m.unchanged_share.count and m.unchanged_share.least > 0.75
-                and (array_of(m.p).dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16"
-                     or norm(m.p) > LARGE * math.sqrt(size_of(m.p)))]
+                and (_is_short(m.p) or norm(m.p) > LARGE * math.sqrt(size_of(m.p)))]
         rates = [float(group["lr"]) for group in record.groups if "lr" in group]
         if not lost or (len(lost) == len(active) and not any(rates)):
             return
@@ -278,3 +290,8 @@ class Movement(Subject):
             at=record.stepped_at,
             causes=(*scaled[:2], *(loss.site for loss in self.audit.losses.values() if scaled), record.made_at),
             parameters=names)
+
+
+def _is_short(p: Any) -> bool:
+    """Whether its numbers have less than 32 bits."""
+    return not str(p.dtype).endswith(("32", "64", "128"))

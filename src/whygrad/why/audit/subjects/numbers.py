@@ -13,9 +13,9 @@ from whygrad.why.audit.observation import Call
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.movement import Movement
-from whygrad.why.audit.values import is_finite, is_float, norm
+from whygrad.why.audit.values import is_finite, is_float
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, grad_of, notes_of
+from whygrad.why.engine import array_of, notes_of
 from whygrad.why.locations import locate
 from whygrad.why.nonfinite_origin import describe_arguments, nan_or_inf
 from whygrad.why.question import Question
@@ -49,7 +49,7 @@ class Numbers(Subject):
         self._largest: list[tuple[int, float]] = []
 
     def called(self, call: Call) -> None:
-        if self._gradient is None and is_float(call.result) and call.site not in self._births and not is_finite(call.result) and (
+        if self._gradient is None and is_float(call.result) and not is_finite(call.result) and call.site not in self._births and (
                 not call.name.rpartition(".")[2].startswith(("empty", "new_empty"))):
             given = [x for x in (*call.args, *call.kwargs.values()) if is_float(x)]
             if all(map(is_finite, given)):
@@ -69,7 +69,7 @@ class Numbers(Subject):
 
     def before_step(self, record: OptimizerRecord) -> None:
         if self.audit.is_observing:
-            size = math.sqrt(sum(norm(grad_of(p)) ** 2 for p in record.parameters if grad_of(p) is not None))
+            size = math.sqrt(sum(size**2 for size in self.audit.gradient_norms(record).values()))
             if math.isfinite(size):
                 self._largest.append((self.audit.round, size))
                 del self._largest[:-64]

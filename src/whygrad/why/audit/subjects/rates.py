@@ -37,9 +37,9 @@ class Rate:
     def note(self, number: int) -> None:
         rates = [float(group["lr"]) for group in self.record.groups if "lr" in group]
         if rates:
-            self.values.add(number, max(rates))
-            highest = self.values.greatest
-            self.steps_at_nothing += abs(max(rates)) <= max(NOTHING, NOTHING_SHARE * highest)
+            rate = max(rates)
+            self.values.add(number, rate)
+            self.steps_at_nothing += abs(rate) <= max(NOTHING, NOTHING_SHARE * self.values.greatest)
 
 
 class Rates(Subject):
@@ -65,8 +65,8 @@ class Rates(Subject):
         known = self.rates.get(id(record))
         if known is None or known.record is not record:
             known = self.rates[id(record)] = Rate(record)
+            self._defaults.setdefault(id(record), _default_rate(record))
         known.note(self.audit.round)
-        self._defaults.setdefault(id(record), _default_rate(record))
 
     def scheduler_stepped(self, scheduler: Any, site: Site) -> None:
         known = self.audit.schedulers.get(id(scheduler))
