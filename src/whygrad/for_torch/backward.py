@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -44,7 +43,7 @@ class Backward:
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
         self.only_captures = only_captures
         self.depth = 0
-        self.root: Callable[[], Any] = (lambda: None) if root is None else weakref.ref(root)
+        self.root: Callable[[], Any] = (lambda: None) if root is None else record.Reference(root)
         # Why the gradients that it computes have no history.
         self.causes = (Cause("no-create-graph", self.site),)
         # The node of a custom Function, while it runs.

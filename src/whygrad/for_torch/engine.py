@@ -114,7 +114,7 @@ class TorchEngine:
         return node.was_seen
 
     def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        if node.fn is None:
+        if node.fn is None or node.is_packed():
             return ()
         with torch.no_grad():
             grads = node.fn(torch.from_numpy(np.ascontiguousarray(g)))

@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,12 +29,21 @@ from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, cut, tensors_in
-from whygrad.for_torch.tensor_facts import causes_of, facts_of, note_write, own_notes_of, quietly, version_of, version_record
+from whygrad.for_torch.tensor_facts import (
+    causes_of,
+    exchange,
+    facts_of,
+    note_write,
+    own_notes_of,
+    quietly,
+    version_of,
+    version_record,
+)
 from whygrad.for_torch.traceback_lines import leave_out_the_recorder
 from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
 from whygrad.why.engine import Undo
-from whygrad.why.record import Cause
+from whygrad.why.record import Cause, Reference
 
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
 
@@ -60,7 +70,8 @@ class Instruments:
         undo += self._optimizers_and_schedulers()
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
         undo += self._scaler()
-        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch), self._threads()]
+        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch)]
+        undo += [*_swapping(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
@@ -408,3 +419,25 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
+
+
+class OtherReferences:
+    """The module `weakref` for torch.utils.swap_tensors, which refuses tensors with weak references: ours do not count."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(weakref, name)
+
+    def getweakrefs(self, t: Any) -> list[Any]:
+        return [reference for reference in weakref.getweakrefs(t) if not isinstance(reference, Reference)]
+
+
+def _swapping(watch: Any) -> list[Undo]:
+    """torch.utils.swap_tensors, by which modules may convert their parameters."""
+    plain = torch._C._swap_tensor_impl
+
+    def swap(a: Any, b: Any) -> None:
+        plain(a, b)
+        with quietly():
+            watch.guarded_call("swap_tensors", exchange, a, b)
+
+    return [put(torch.utils, "weakref", OtherReferences()), put(torch._C, "_swap_tensor_impl", swap)]

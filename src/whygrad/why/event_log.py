@@ -275,7 +275,7 @@ class EventLog:
         source = source_of(value)
         causes = causes_of(value) if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
         if any(cause.behind for cause in causes):
-            self._data_replacements[id(t)] = weakref.ref(t), causes
+            self._data_replacements[id(t)] = record.Reference(t), causes
         drop_oldest(self._data_replacements, MAX_KEPT)
 
     @guarded
