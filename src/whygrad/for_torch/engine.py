@@ -142,6 +142,10 @@ class TorchEngine:
     def running_backward(self) -> Any:
         return modes.running
 
+    def group_size(self) -> int:
+        group = torch.distributed
+        return group.get_world_size() if group.is_available() and group.is_initialized() else 1
+
     is_grad_enabled = staticmethod(torch.is_grad_enabled)
     is_inference_mode_enabled = staticmethod(torch.is_inference_mode_enabled)
 

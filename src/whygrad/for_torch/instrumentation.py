@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader, WeightedRandomSampler
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.compiling import Compiling, captures
+from whygrad.for_torch.distributed import explain_unfinished_reductions
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
@@ -71,7 +72,7 @@ class Instruments:
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
         undo += self._scaler()
         undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch)]
-        undo += [*_swapping(watch), self._threads()]
+        undo += [*_swapping(watch), *explain_unfinished_reductions(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),

@@ -72,6 +72,8 @@ DESCRIPTIONS = {
     "padding-in-loss": "Padding counts in the loss.",
     "parameter-in-forward": "Parameters are made anew in every step.",
     "parameter-rewrapped": "A tensor with history was wrapped into a new parameter.",
+    "ranks-diverge": "Replicas of a weight differ between the processes that train them.",
+    "ranks-share-data": "All processes train on the same data.",
     "retain-graph-needless": "A graph is retained, and nobody uses it again.",
     "returned-not-stored": "The result of a call that changes nothing in place is dropped.",
     "saturated": "An activation is saturated.",

@@ -23,6 +23,7 @@ from whygrad.why.audit.subjects.optimizers import Optimizers
 from whygrad.why.audit.subjects.padding import Padding
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
+from whygrad.why.audit.subjects.replicas import Replicas
 from whygrad.why.audit.subjects.scaling import LossScaling
 from whygrad.why.audit.subjects.sequences import Sequences
 from whygrad.why.audit.subjects.settings import Settings
@@ -33,4 +34,4 @@ from whygrad.why.audit.subjects.terms import Terms
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
     LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
-    Padding, Detaching, Sequences)
+    Replicas, Padding, Detaching, Sequences)

@@ -22,28 +22,28 @@ class Distributed(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        self._wrappers: list[tuple[Any, Site]] = []
+        self.wrappers: list[tuple[Any, Site]] = []
         self._called: set[int] = set()
         # Where the model inside of each wrapper was called by itself.
         self._bypassed_at: dict[int, Site] = {}
 
     def module_made(self, module: Any, site: Site) -> None:
         if type(module).__name__ == WRAPPER:
-            self._wrappers.append((module, site))
+            self.wrappers.append((module, site))
 
     def module_called(self, call: ModuleCall) -> None:
-        for wrapper, _ in self._wrappers:
+        for wrapper, _ in self.wrappers:
             if call.module is wrapper:
                 self._called.add(id(wrapper))
             elif call.depth == 0 and call.module.training and any(call.module is m for m in wrapper.module.modules()):
                 self._bypassed_at.setdefault(id(wrapper), call.site)
 
     def was_seen(self, check: str) -> bool:
-        return bool(self._wrappers)
+        return bool(self.wrappers)
 
     def findings(self) -> Iterator[Finding]:
         steps = max([record.steps for record in self.audit.optimizers.values()], default=0)
-        for wrapper, site in self._wrappers:
+        for wrapper, site in self.wrappers:
             called = self._bypassed_at.get(id(wrapper))
             if id(wrapper) in self._called or called is None or steps < MIN_STEPS:
                 continue
