@@ -18,7 +18,8 @@ from torch.optim import lr_scheduler
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import _contextlib
 from torch.utils.checkpoint import CheckpointFunction
-from torch.utils.data import DataLoader, WeightedRandomSampler
+from torch.utils.data import DataLoader, WeightedRandomSampler, default_collate, get_worker_info
+from torch.utils.data._utils.fetch import _BaseDatasetFetcher
 
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
@@ -76,6 +77,7 @@ class Instruments:
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
+                 listen(watch, _BaseDatasetFetcher, "__init__", after=self._collating),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
                  name_the_programs_lines(), *leave_out_the_recorder()]
@@ -274,6 +276,11 @@ class Instruments:
 
         return put(torch, "load", load)
 
+    def _collating(self, fetcher: Any, *_: Any) -> None:
+        """The program's own function joins samples to a batch; workers do so in processes of their own."""
+        if fetcher.auto_collation and fetcher.collate_fn is not default_collate and get_worker_info() is None:
+            fetcher.collate_fn = Collating(self.watch, fetcher.collate_fn)
+
     def _threads(self) -> Undo:
         """A TorchFunctionMode is in force in one thread only."""
         plain = threading.Thread.run
@@ -420,6 +427,19 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
+
+
+class Collating:
+    """A collate function of the program; the watch hears what it made."""
+
+    def __init__(self, watch: Any, plain: Any) -> None:
+        self.watch, self.plain = watch, plain
+
+    def __call__(self, samples: Any) -> Any:
+        batch = self.plain(samples)
+        with quietly():
+            self.watch.guarded_call("collated", self.watch.told, "collated", samples, batch)
+        return batch
 
 
 class OtherReferences:

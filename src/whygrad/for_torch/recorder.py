@@ -537,6 +537,8 @@ def event_of(name: str) -> str:
     last = name.rpartition(".")[2]
     if name in LOSSES:
         return "loss_called"
+    if last == "scaled_dot_product_attention":
+        return "attention_called"
     return "dropout_called" if "dropout" in last else "argmax_called" if last == "argmax" else ""
 
 

@@ -8,6 +8,7 @@ from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
 from whygrad.why.audit.subjects.detaching import Detaching
 from whygrad.why.audit.subjects.distributed import Distributed
+from whygrad.why.audit.subjects.freezing import Freezing
 from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
 from whygrad.why.audit.subjects.inputs import Inputs
@@ -34,4 +35,4 @@ from whygrad.why.audit.subjects.terms import Terms
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
     LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
-    Replicas, Padding, Detaching, Sequences)
+    Replicas, Freezing, Padding, Detaching, Sequences)
