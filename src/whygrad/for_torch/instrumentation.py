@@ -77,6 +77,8 @@ class Instruments:
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
+                 listen(watch, torch.autocast, "__enter__", after=self._telling("autocast_entered")),
+                 listen(watch, torch.autocast, "__exit__", before=self._telling("autocast_left")),
                  listen(watch, _BaseDatasetFetcher, "__init__", after=self._collating),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
@@ -107,7 +109,7 @@ class Instruments:
         watch = self.watch
 
         def loading(module: Any, state: Any = None, *_: Any) -> None:
-            if not is_internal(sys._getframe(4)):
+            if not is_internal(sys._getframe(3)):  # of who called load_state_dict, past `heard` and `guarded_call`
                 watch.loading(module, state)
                 watch.told("state_loaded", module)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 DESCRIPTIONS = {
     "accumulation-undivided": "Gradients of several batches are accumulated without being averaged.",
     "argument-unused": "An input of the model is never used.",
+    "autocast-without-effect": "No layer in an autocast region computes in its precision.",
     "batch-lost": "A collate function drops all samples of a batch but one.",
     "batchnorm-single": "Batch norm sees a single sample.",
     "broadcast-loss": "Prediction and target have different shapes, and the loss broadcasts them.",
@@ -36,6 +37,7 @@ DESCRIPTIONS = {
     "graph-kept": "Graphs are kept alive from step to step.",
     "hook-modified": "A hook changes a gradient.",
     "hooks-piled-up": "One hook is registered again and again.",
+    "init-repeated": "A line initializes the same parameters again and again.",
     "init-symmetric": "All units of a layer start with the same weights.",
     "inplace-saved-tensor": "A tensor that backward needs was changed in place.",
     "input-degenerate": "The inputs are constant, or most of their features are.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
+from whygrad.why.audit.subjects.autocasting import Autocasting
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
 from whygrad.why.audit.subjects.detaching import Detaching
@@ -11,6 +12,7 @@ from whygrad.why.audit.subjects.distributed import Distributed
 from whygrad.why.audit.subjects.freezing import Freezing
 from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
+from whygrad.why.audit.subjects.initialization import Initialization
 from whygrad.why.audit.subjects.inputs import Inputs
 from whygrad.why.audit.subjects.layers import Layers
 from whygrad.why.audit.subjects.loading import Loading
@@ -33,6 +35,6 @@ from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
-    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
-    Replicas, Freezing, Padding, Detaching, Sequences)
+    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Autocasting, Inputs,
+    Targets, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
+    Replicas, Freezing, Initialization, Padding, Detaching, Sequences)
