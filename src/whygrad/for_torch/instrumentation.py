@@ -363,6 +363,13 @@ def _functions(watch: Any) -> Undo:
                 elif sources:
                     facts_of(o).causes = (Cause("grad-mode-off", site, modes.off_name, sources, origin=modes.off_site),)
 
+    def passed_on(out: Any, since: int) -> None:
+        """DistributedDataParallel sends the outputs through a function that changes nothing, and hides nothing behind it."""
+        for o in tensors_in((out,)):
+            fn = grad_fn_of(o)
+            if fn is not None and KEY not in fn.metadata:
+                node_for(fn, record.site(), since)
+
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         outer, since = (modes.off_name, modes.off_site), sequence_number()
         if torch.is_grad_enabled():
@@ -376,6 +383,9 @@ def _functions(watch: Any) -> Undo:
         if not is_internal_function(cls):
             with quietly():
                 watch.guarded_call("apply", applied, cls, args, out, since)
+        elif cls.__module__ == "torch.nn.parallel.distributed" and watch.traces:
+            with quietly():
+                watch.guarded_call("apply", passed_on, out, since)
         return out
 
     return put(torch.autograd.Function, "apply", classmethod(apply))

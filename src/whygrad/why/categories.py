@@ -18,6 +18,7 @@ DESCRIPTIONS = {
     "data-constant": "Every step sees the same batch.",
     "data-mutated": "Stored data is changed in place.",
     "ddp-bypassed": "A model is trained beside the wrapper that averages its gradients over processes.",
+    "ddp-search-needless": "A wrapper looks for unused parameters, and there are none.",
     "deepcopy-nonleaf": "A tensor with history is deep-copied.",
     "detach": "detach() cuts a tensor off from its history.",
     "diverged": "Training diverges.",

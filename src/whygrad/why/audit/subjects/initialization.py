@@ -49,8 +49,8 @@ class Initialization(Subject):
                 most = max(count for _, count in several)
                 yield finding("initialized-once", "init-repeated", "a line initializes the same parameters again and again",
                               f"{count_of(len(names), 'parameter')} ({listed(names)}) were drawn up to {most} times {at(site)} "
-                              "before the first step: only the last draw counts, the others cost time and random numbers. Is a rule "
-                              "applied to every module that has the parameter somewhere inside (named_parameters() goes into "
-                              "submodules)?",
+                              "before the first step: only the last draw counts, the others cost time and random numbers. Is a "
+                              "rule applied to every module that has the parameter somewhere inside (named_parameters() goes "
+                              "into submodules)?",
                               "initialize a parameter where its own module is visited (named_parameters(recurse=False)).",
                               causes=(site,), parameters=names, symptom="unwanted", odd=True)
