@@ -208,8 +208,10 @@ class Modes(Subject):
 
 
 def _defines_train(module: Any) -> bool:
-    train = type(module).train
-    return train is not engine.current.module_class.train and hasattr(train, "__code__") and not is_library(train.__code__)
+    kind: Any = type(module)
+    usual: Any = engine.current.module_class
+    train = kind.train
+    return train is not usual.train and hasattr(train, "__code__") and not is_library(train.__code__)
 
 
 def is_library(code: Any) -> bool:
