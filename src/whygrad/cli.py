@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from whygrad.base.frames import is_own
 
 if TYPE_CHECKING:
+    from whygrad.why.audit_session import AuditSession
     from whygrad.why.session import Session
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
@@ -84,7 +85,9 @@ def run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=number_of_steps, default=0, metavar="N",
                         help="end the program after N steps of optimizers; its `finally` blocks run")
     add_engine(parser)
-    parser.add_argument("--rank-report", metavar="FOLDER", default="", help=argparse.SUPPRESS)  # of a process of torchrun
+    # Of a process that torchrun has started: where its report goes, and whether it is audited.
+    parser.add_argument("--rank-report", metavar="FOLDER", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--observe-all", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -225,10 +228,17 @@ def make_session(parser: argparse.ArgumentParser, options: argparse.Namespace, p
 
     rank = rank_of_environment(options.rank_report != "")
     if rank is not None:
-        return RankSession(outputs, rank, options.rank_report, **given)
+        return RankSession(outputs, rank, options.rank_report, options.observe_all, **given)
     session = LauncherSession(outputs, **given)
     launching.prepare(session, program.how, program.target)
     return session
+
+
+def let_ranks_audit(session: AuditSession, program: Program) -> None:
+    """The processes that a program on torch will start are audited as well."""
+    from whygrad.for_torch import launching
+
+    launching.prepare(session, program.how, program.target, observes_all=True)
 
 
 def audit(arguments: list[str]) -> int:
@@ -312,8 +322,8 @@ def _refuse_other_encodings(source: bytes, path: str) -> None:
         head = b"\n".join(source.splitlines()[:2])
         if not head.startswith(BOM_UTF8) and not re.search(rb"^[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+", head, re.MULTILINE):
             line = source.count(b"\n", 0, error.start) + 1
-            raise SyntaxError(f"Non-UTF-8 code starting with '\\x{source[error.start]:02x}' in file {path} on line {line}, but no "
-                              "encoding declared; see https://peps.python.org/pep-0263/ for details") from None
+            raise SyntaxError(f"Non-UTF-8 code starting with '\\x{source[error.start]:02x}' in file {path} on line {line}, but "
+                              "no encoding declared; see https://peps.python.org/pep-0263/ for details") from None
 
 
 def _run_notebook(path: str, module: ModuleType) -> None:

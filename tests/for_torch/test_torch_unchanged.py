@@ -46,4 +46,4 @@ def test_the_program_does_not_notice(program: Path, servers: tuple[Server, Serve
 
 def test_how_many_programs_there_are() -> None:
     assert len(CASES) >= 60
-    assert len(PROGRAMS) >= 13
+    assert len(PROGRAMS) >= 17

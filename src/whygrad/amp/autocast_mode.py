@@ -15,6 +15,7 @@ from whygrad.base.devices import device as make_device
 from whygrad.base.errors import warn
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
+from whygrad.why import record as why
 
 __getattr__ = absent_from("torch.amp.autocast_mode")
 
@@ -60,9 +61,11 @@ class autocast:
         set_autocast_dtype(self.device, self.fast_dtype)
         autocast_increment_nesting()
         set_autocast_cache_enabled(self._cache_enabled)
+        why.tell("autocast_entered", self)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        why.tell("autocast_left", self)
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
         set_autocast_enabled(self.device, self.prev)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -47,7 +46,7 @@ class Backward:
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
         self.only_captures = only_captures
         self.depth = 0
-        self.root: Callable[[], Any] = _nothing if root is None else weakref.ref(root)
+        self.root: Callable[[], Any] = _nothing if root is None else record.Reference(root)
         # The node of a custom Function, while it runs.
         self.at: Node | None = None
 

@@ -120,7 +120,7 @@ class TorchEngine:
         return node.was_seen
 
     def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        if node.fn is None:
+        if node.fn is None or node.is_packed():
             return ()
         with torch.no_grad():
             grads = node.fn(torch.from_numpy(np.ascontiguousarray(g)))
@@ -147,6 +147,10 @@ class TorchEngine:
 
     def running_backward(self) -> Any:
         return modes.running
+
+    def group_size(self) -> int:
+        group = torch.distributed
+        return group.get_world_size() if group.is_available() and group.is_initialized() else 1
 
     is_grad_enabled = staticmethod(torch.is_grad_enabled)
     is_inference_mode_enabled = staticmethod(torch.is_inference_mode_enabled)

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from whygrad.for_torch.lean import ring
-from whygrad.for_torch.nodes import Node, saved_names, source_of
+from whygrad.for_torch.nodes import Node, source_of
 from whygrad.for_torch.tensor_facts import causes_of
 from whygrad.why import error_notes, late_notes
 from whygrad.why.gradient_flow import leaves_from
@@ -64,10 +64,22 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
         tell(watch, error, "without_derivative", at)
 
 
+def explain_reduction(watch: Any, error: Exception, wrapper: Any) -> None:
+    """DistributedDataParallel begins a forward, and its last averaging has not ended."""
+    said = re.search(r"did not receive grad for rank \d+: ([\d ]+)", str(error))
+    if "Expected to have finished reduction" not in str(error) or said is None:
+        return
+    trained = [(name, p) for name, p in wrapper.module.named_parameters()
+               if p.requires_grad and name not in wrapper.parameters_to_ignore]
+    left_out = [trained[int(i)] for i in said[1].split() if int(i) < len(trained)]
+    if left_out:
+        tell(watch, error, "reduction_unfinished", wrapper.module, left_out)
+
+
 def _stale(at: Node | None, nodes: list[Node]) -> Node | None:
     """The node whose saved value was written since: torch says so again if it is asked for that value."""
     for node in nodes if at is None else [at, *[n for n in nodes if n is not at]]:
-        for name in saved_names(type(node.fn)) if node.fn is not None and not node.is_packed else ():
+        for name in node.readable():
             try:
                 getattr(node.fn, f"_saved_{name}")
             except RuntimeError as error:

@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,13 @@ from torch.optim import lr_scheduler
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import _contextlib
 from torch.utils.checkpoint import CheckpointFunction
-from torch.utils.data import DataLoader, WeightedRandomSampler
+from torch.utils.data import DataLoader, WeightedRandomSampler, default_collate, get_worker_info
+from torch.utils.data._utils.fetch import _BaseDatasetFetcher
 
 from whygrad.base.frames import is_internal
 from whygrad.for_torch import backward, errors
 from whygrad.for_torch.compiling import Compiling, captures
+from whygrad.for_torch.distributed import explain_unfinished_reductions
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.line_events import LineEvents
 from whygrad.for_torch.mode_stack import ModeSwitch
@@ -31,6 +34,7 @@ from whygrad.for_torch.patches import listen, put
 from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, cut, tensors_in
 from whygrad.for_torch.tensor_facts import (
     causes_of,
+    exchange,
     facts_of,
     note_cleared,
     note_step,
@@ -43,7 +47,7 @@ from whygrad.for_torch.traceback_lines import leave_out_the_recorder
 from whygrad.for_torch.warning_places import name_the_programs_lines
 from whygrad.why import record
 from whygrad.why.engine import Undo
-from whygrad.why.record import Cause
+from whygrad.why.record import Cause, Reference
 
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
 
@@ -74,10 +78,14 @@ class Instruments:
         undo += self._optimizers_and_schedulers()
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
         undo += self._scaler()
-        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch), self._threads()]
+        undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch)]
+        undo += [*_swapping(watch), *explain_unfinished_reductions(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
+                 listen(watch, torch.autocast, "__enter__", after=self._telling("autocast_entered")),
+                 listen(watch, torch.autocast, "__exit__", before=self._telling("autocast_left")),
+                 listen(watch, _BaseDatasetFetcher, "__init__", after=self._collating),
                  listen(watch, WeightedRandomSampler, "__init__", after=self._telling("sampler_made")),
                  listen(watch, torch, "manual_seed", before=lambda *_: watch.told("seeded")),
                  name_the_programs_lines(), *leave_out_the_recorder()]
@@ -122,7 +130,7 @@ class Instruments:
         watch = self.watch
 
         def loading(module: Any, state: Any = None, *_: Any) -> None:
-            if not is_internal(sys._getframe(4)):
+            if not is_internal(sys._getframe(3)):  # of who called load_state_dict, past `heard` and `guarded_call`
                 watch.loading(module, state)
                 watch.told("state_loaded", module)
 
@@ -289,6 +297,11 @@ class Instruments:
 
         return put(torch, "load", load)
 
+    def _collating(self, fetcher: Any, *_: Any) -> None:
+        """The program's own function joins samples to a batch; workers do so in processes of their own."""
+        if fetcher.auto_collation and fetcher.collate_fn is not default_collate and get_worker_info() is None:
+            fetcher.collate_fn = Collating(self.watch, fetcher.collate_fn)
+
     def _threads(self) -> Undo:
         """A TorchFunctionMode is in force in one thread only."""
         plain = threading.Thread.run
@@ -369,6 +382,13 @@ def _functions(watch: Any) -> Undo:
                 elif sources:
                     facts_of(o).causes = (Cause("grad-mode-off", site, modes.off_name, sources, origin=modes.off_site),)
 
+    def passed_on(out: Any, since: int) -> None:
+        """DistributedDataParallel sends the outputs through a function that changes nothing, and hides nothing behind it."""
+        for o in tensors_in((out,)):
+            fn = grad_fn_of(o)
+            if fn is not None and KEY not in fn.metadata:
+                node_for(fn, record.site(), since)
+
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         outer, since = (modes.off_name, modes.off_site), sequence_number()
         if torch.is_grad_enabled():
@@ -382,6 +402,9 @@ def _functions(watch: Any) -> Undo:
         if not is_internal_function(cls):
             with quietly():
                 watch.guarded_call("apply", applied, cls, args, out, since)
+        elif cls.__module__ == "torch.nn.parallel.distributed" and watch.traces:
+            with quietly():
+                watch.guarded_call("apply", passed_on, out, since)
         return out
 
     return put(torch.autograd.Function, "apply", classmethod(apply))
@@ -435,3 +458,38 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
+
+
+class Collating:
+    """A collate function of the program; the watch hears what it made."""
+
+    def __init__(self, watch: Any, plain: Any) -> None:
+        self.watch, self.plain = watch, plain
+
+    def __call__(self, samples: Any) -> Any:
+        batch = self.plain(samples)
+        with quietly():
+            self.watch.guarded_call("collated", self.watch.told, "collated", samples, batch)
+        return batch
+
+
+class OtherReferences:
+    """The module `weakref` for torch.utils.swap_tensors, which refuses tensors with weak references: ours do not count."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(weakref, name)
+
+    def getweakrefs(self, t: Any) -> list[Any]:
+        return [reference for reference in weakref.getweakrefs(t) if not isinstance(reference, Reference)]
+
+
+def _swapping(watch: Any) -> list[Undo]:
+    """torch.utils.swap_tensors, by which modules may convert their parameters."""
+    plain = torch._C._swap_tensor_impl
+
+    def swap(a: Any, b: Any) -> None:
+        plain(a, b)
+        with quietly():
+            watch.guarded_call("swap_tensors", exchange, a, b)
+
+    return [put(torch.utils, "weakref", OtherReferences()), put(torch._C, "_swap_tensor_impl", swap)]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from whygrad.why.audit_session import AuditSession
 from whygrad.why.ranks import LauncherSession, RankSession
 from whygrad.why.session import Outputs
+from whygrad.why.step_limit import EndOfSteps
 
 # Modules that run a program in processes of their own.
 LAUNCHERS = frozenset({"torch.distributed.run", "torch.distributed.launch", "torch.distributed.launcher",
@@ -33,9 +35,10 @@ class Settings:
     only: str | None
     live: bool
     steps: int
+    observes_all: bool
 
     def session(self, rank: int) -> RankSession:
-        return RankSession(self.outputs, rank, self.folder, only=self.only, live=self.live, steps=self.steps)
+        return RankSession(self.outputs, rank, self.folder, self.observes_all, only=self.only, live=self.live, steps=self.steps)
 
     def command(self) -> list[str]:
         """The arguments of Python by which the program of a rank is run."""
@@ -43,12 +46,13 @@ class Settings:
         files = [f"--{name}={path}" for name, path in (("json", to.json), ("html", to.html), ("sarif", to.sarif)) if path]
         return ["-m", "whygrad", "run", "--engine=torch", f"--rank-report={self.folder}", f"--steps={self.steps}", *files,
                 *([f"--only={self.only}"] if self.only is not None else []), *(["--live"] if self.live else []),
-                *(["--quiet"] if to.quiet else [])]
+                *(["--quiet"] if to.quiet else []), *(["--observe-all"] if self.observes_all else [])]
 
 
-def prepare(session: LauncherSession, how: str, target: str) -> None:
-    """Let the processes that the program will start watch themselves, too."""
-    settings = Settings(session.outputs, session.folder, session.only, session.live, session.limit.steps)
+def prepare(session: LauncherSession | AuditSession, how: str, target: str, observes_all: bool = False) -> None:
+    """Let the processes that the program will start watch themselves, too; or audit themselves."""
+    outputs = replace(session.outputs, json=None, sarif=None) if observes_all else session.outputs
+    settings = Settings(outputs, session.folder, session.only, session.live, session.limit.steps, observes_all)
     if how == "-m" and target in LAUNCHERS:
         os.environ["WHYGRAD_RANK_COMMAND"] = json.dumps(settings.command())
         here = str(Path(__file__).parents[2])
@@ -91,5 +95,7 @@ class RankProcess:
             return
         try:
             plain(fn, i, args, error_file)
+        except EndOfSteps:
+            pass
         finally:
             session.finish()

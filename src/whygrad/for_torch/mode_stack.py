@@ -37,32 +37,30 @@ def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:
 class ModeSwitch:
     def __init__(self, mode: Any) -> None:
         self.mode = mode
-        # Whether calls are recorded, and whether that is interrupted at present.
+        # Whether calls are recorded.
         self.is_on = False
-        self._is_paused = False
         # False if it was switched inside of a call, which puts the mode back on the stack when it ends.
         self._is_settled = True
 
     def turn(self, on: bool) -> None:
-        self.is_on = on
+        self.is_on = self.mode.is_on = on
         self._settle()
 
     def pause(self, on: bool) -> None:
-        """Record nothing for a while: inside of an optimizer's step there is nothing to learn."""
-        self._is_paused = on
+        """Record nothing in this thread for a while: inside of an optimizer's step there is nothing to learn."""
+        self.mode.is_paused = on
         if self.is_on or not self._is_settled:
             self._settle()
 
     def _settle(self) -> None:
-        is_wanted = self.is_on and not self._is_paused
-        self.mode.is_on = is_wanted
-        self._is_settled = not self.mode.is_handling()
+        is_wanted = self.is_on and not self.mode.is_paused
+        self._is_settled = not self.mode.is_handling
         if self._is_settled and is_wanted != _is_on_stack(self.mode):
             _rebuild(self.mode, is_wanted)
 
     def again(self) -> AbstractContextManager[None]:
         """Record inside of a function that torch runs without modes, or in another thread."""
-        if self._is_paused:  # by a step that has raised, or whose closure computes a loss
+        if self.mode.is_paused:  # by a step that has raised, or whose closure computes a loss
             self.pause(False)
         return NOTHING if not self.is_on or _is_on_stack(self.mode) else _OnStack(self.mode)
 

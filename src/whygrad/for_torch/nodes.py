@@ -24,6 +24,8 @@ next_sequence_number = itertools.count().__next__
 
 KEY = "whygrad"
 _saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+# False of a torch whose saved tensors do not tell whether they have hooks.
+TELLS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
 # The site of a node that nobody has seen being made.
 NOWHERE = (None, 0)
 
@@ -70,7 +72,7 @@ def plain_name(name: str) -> str:
 class Node:
     """See why/engine.py. Its classes have the names of torch's nodes."""
 
-    __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "is_packed", "lasti", "nonfinite",
+    __slots__ = ("__weakref__", "cuts", "edges", "fn", "freed", "function", "had_hooks", "lasti", "nonfinite",
                  "operands", "options", "recorded", "seq", "shapes", "site_code", "takes_number", "was_seen")
 
     kind: ClassVar[NodeKind]
@@ -97,8 +99,8 @@ class Node:
         self.operands: tuple[tuple[Version, int, int], ...] = ()
         # True if one of two arguments was a plain number.
         self.takes_number = False
-        # True if the program's saved_tensors_hooks have packed what it saved: to look at that would call them.
-        self.is_packed = _saved_tensors_hooks(True) is not None
+        # Whether saved_tensors_hooks of the program were in force when it was first seen.
+        self.had_hooks = _saved_tensors_hooks(True) is not None
         # "nan" or "inf" if the result was not finite, "" if it was; None if that was not looked at.
         self.nonfinite: str | None = None
 
@@ -106,10 +108,21 @@ class Node:
     def site(self) -> Any:
         return self.site_code, self.lasti
 
+    def readable(self) -> list[str]:
+        """torch's names of what its node has saved, without what hooks of the program have packed: to look would call them."""
+        if self.fn is None or (self.had_hooks and not TELLS_HOOKS):
+            return []
+        return [name for name in saved_names(type(self.fn)) if not _has_hook(getattr(self.fn, f"_raw_saved_{name}", None))]
+
+    def is_packed(self) -> bool:
+        """True if to run it again would call hooks of the program."""
+        raw = [f"_raw_saved_{name}" for name in saved_names(type(self.fn))] if self.function is None else ["_raw_saved_tensors"]
+        return (self.had_hooks and not TELLS_HOOKS) or any(_has_hook(getattr(self.fn, name, None)) for name in raw)
+
     def saved(self) -> dict[str, Any]:
         """The tensors that torch's node has saved, by the table's names."""
         found: dict[str, Any] = {}
-        for name in saved_names(type(self.fn)) if self.fn is not None and not self.is_packed else ():
+        for name in self.readable():
             try:
                 value = getattr(self.fn, f"_saved_{name}")
             except RuntimeError:  # freed, or written since
@@ -119,7 +132,7 @@ class Node:
         return found
 
     def is_freed(self) -> bool:
-        for name in saved_names(type(self.fn)) if not self.is_packed else ():
+        for name in self.readable():
             try:
                 getattr(self.fn, f"_saved_{name}")
             except RuntimeError as error:
@@ -131,6 +144,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} as it was recorded>"
+
+
+def _has_hook(raw: Any) -> bool:
+    """Whether a saved tensor, or one of several, will be unpacked by the program."""
+    return any(getattr(one, "unpack_hook", None) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
 
 
 _saved_names: dict[type, list[str]] = {}

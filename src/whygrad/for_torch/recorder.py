@@ -7,7 +7,6 @@ import functools
 import inspect
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +66,13 @@ MAX_TESTED = 4_000_000
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
+class OfThread(threading.local):
+    """What one thread does with the recorder."""
+
+    is_handling = False
+    is_paused = False
+
+
 class Recorder(TorchFunctionMode):
     """Records the facts of every call; while `records` is False, only what the watch wants to hear of between observed rounds."""
 
@@ -76,11 +82,11 @@ class Recorder(TorchFunctionMode):
         self.records = True
         # Whether losses, reads and copied values are told while nothing is recorded.
         self.hears = True
-        # False while a call passes by as if there were no mode.
+        # False while calls pass by as if there were no mode; see `is_paused` for those of one thread.
         self.is_on = True
         self._names: dict[Any, str] = {}
         self._events: dict[Any, str] = {}
-        self._handling = threading.local()
+        self._of_thread = OfThread()
         properties: dict[str, Any] = dict(vars(torch._C.TensorBase))
         special: dict[Any, Handler] = {
             properties["grad"].__set__: self._set_grad, properties["grad"].__delete__: self._set_grad,
@@ -107,7 +113,7 @@ class Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.is_on:
+        if not self.is_on or self._of_thread.is_paused:
             return func(*args, **kwargs)
         handlers = self._handlers if self.records else self._lean_handlers if self.hears else self._resting_handlers
         try:
@@ -120,15 +126,26 @@ class Recorder(TorchFunctionMode):
             return handler(func, args, kwargs)
         if is_transforming():
             return func(*args, **kwargs)
-        outer, self._handling.now = self.is_handling(), True
+        here = self._of_thread
+        outer, here.is_handling = here.is_handling, True
         try:
             return handler(func, args, kwargs)
         finally:
-            self._handling.now = outer
+            here.is_handling = outer
 
+    @property
     def is_handling(self) -> bool:
         """True inside of a call, where torch has taken this mode off its stack."""
-        return getattr(self._handling, "now", False)
+        return self._of_thread.is_handling
+
+    @property
+    def is_paused(self) -> bool:
+        """True while the present thread records nothing."""
+        return self._of_thread.is_paused
+
+    @is_paused.setter
+    def is_paused(self, on: bool) -> None:
+        self._of_thread.is_paused = on
 
     def _handler_for(self, func: Any) -> Handler | None:
         name = getattr(func, "__name__", "")
@@ -459,7 +476,7 @@ class WatchedHook:
     def __init__(self, watch: Any, hook: Any, target: Any) -> None:
         self.watch, self.hook = watch, hook
         # Weak: of a leaf it is the leaf itself, which holds its hooks.
-        self._target = (lambda: None) if target is None else weakref.ref(target)
+        self._target = (lambda: None) if target is None else record.Reference(target)
 
     def __reduce__(self) -> Any:
         return copy.copy, (self.hook,)  # what is saved is the program's hook
@@ -520,6 +537,8 @@ def event_of(name: str) -> str:
     last = name.rpartition(".")[2]
     if name in LOSSES:
         return "loss_called"
+    if last == "scaled_dot_product_attention":
+        return "attention_called"
     return "dropout_called" if "dropout" in last else "argmax_called" if last == "argmax" else ""
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from whygrad.why.record import Causes, Site
+from whygrad.why.record import Causes, Reference, Site
 
 
 class TensorNotes:
@@ -71,7 +71,7 @@ def facts_of(t: Tensor) -> TensorFacts:
         def forget(_: Any, key: int = key) -> None:
             _facts.pop(key, None)
 
-        found = _facts[key] = TensorFacts(weakref.ref(t, forget))
+        found = _facts[key] = TensorFacts(Reference(t, forget))
     return found
 
 
@@ -143,6 +143,12 @@ def note_cleared(parameters: list[Tensor], log: list[tuple[str, Site, int]]) -> 
 
 def counted(t: Tensor) -> int:
     return 0 if t.is_inference() else t._version
+
+
+def exchange(a: Tensor, b: Tensor) -> None:
+    """torch has swapped the contents of two tensors: a version counter goes with its content, the rest is of the object."""
+    first, second = facts_of(a), facts_of(b)
+    first.version, second.version = second.version, first.version
 
 
 def forget_gradients() -> None:

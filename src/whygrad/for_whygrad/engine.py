@@ -212,6 +212,9 @@ class WhygradEngine:
     count_backwards = staticmethod(engine.count_backwards)
     next_sequence_number = staticmethod(next_sequence_number)
 
+    def group_size(self) -> int:
+        return 1
+
     def is_grad_enabled(self) -> bool:
         return grad_state.grad
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 
 from whygrad import cli
+from whygrad.why import ranks
 from whygrad.why.audit import baseline
 from whygrad.why.audit_session import AuditSession
 from whygrad.why.session import Outputs, refuse_unwritable
@@ -55,11 +56,15 @@ def main(arguments: list[str]) -> int:
             known = baseline.read(options.baseline)
         except (OSError, baseline.BadBaseline) as error:
             parsing.error(f"--baseline: {error}")
-    cli.use_engine(cli.engine_for(program, options.engine, quiet=options.quiet))
+    cli.use_engine(engine := cli.engine_for(program, options.engine, quiet=options.quiet))
+    starts_ranks = engine == "torch" and ranks.rank_of_environment(False) is None
     session = AuditSession(
         outputs, program=program.title, steps=options.steps, strict=options.strict,
+        folder=ranks.new_folder() if starts_ranks else "",
         ignore=[name for given in options.ignore for name in given.split(",")], known=known,
         baseline_file=options.baseline or "", new_baseline=options.write_baseline)
+    if starts_ranks:
+        cli.let_ranks_audit(session, program)
     try:
         cli.execute(program)
         session.wait_for_threads()

@@ -8,9 +8,10 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from whygrad.why import terminal
+from whygrad.why import ranks, terminal
 from whygrad.why.answers import Answer
 from whygrad.why.audit import baseline
 from whygrad.why.audit.baseline import Key
@@ -26,11 +27,12 @@ FIRST_PROGRESS = 4.0
 
 class AuditSession(Session):
     """`ignore` has patterns of categories, `known` the findings of the baseline in `baseline_file`; `new_baseline` is the file to
-    which the findings are written."""
+    which the findings are written. The processes that the program starts leave their reports in `folder`."""
 
     def __init__(self, outputs: Outputs, *, program: str, steps: int, ignore: list[str], known: Counter[Key], baseline_file: str,
-                 new_baseline: str | None, strict: bool) -> None:
+                 new_baseline: str | None, strict: bool, folder: str = "") -> None:
         super().__init__(outputs, strict=strict, steps=steps)
+        self.folder = folder
         self.watch.audit.observes_all = True
         self.program = program
         self.ignore = ignore
@@ -54,6 +56,10 @@ class AuditSession(Session):
                 terminal.print_line(f"whygrad audit: step {number}{of}, after {seconds:.0f} s")
 
     def _report(self, answers: list[Answer], ended: Ending) -> None:
+        reports = ranks.taken(self.folder)
+        if reports:
+            answers = [*answers, *ranks.compare(reports), *ranks.merged(reports)]
+            self.outputs = replace(self.outputs, html=None)  # the ranks have written theirs
         for answer in answers:
             answer.explanation.odd |= answer.explanation.harmless
         ignored = [a for a in answers if any(fnmatch.fnmatchcase(a.explanation.category, pattern) for pattern in self.ignore)]
@@ -64,8 +70,10 @@ class AuditSession(Session):
         self.found = len(told) - self.odd
         wrong = (self.found or (self.odd and self.strict)) and self.new_baseline is None
         self.status = ended.code if ended.is_final else 1 if ended.code else FOUND if wrong else 0
-        checks = check_list(self.watch, answers, [*ignored, *known])
-        steps, parameters = self.watch.audit.round, len(self.watch.audit.parameters())
+        implied = {check: cause for report in reports for check, cause in report.implied.items()}
+        checks = check_list(self.watch, answers, [*ignored, *known], set().union(*[r.checks_seen for r in reports]), implied)
+        steps = max([self.watch.audit.round, *[report.steps for report in reports]])
+        parameters = max([len(self.watch.audit.parameters()), *[report.parameters for report in reports]])
         data: dict[str, Any] = {
             "program": self.program, "engine": description(), "ended": ended.words, "steps": steps, "parameters": parameters,
             "checks": [check.to_dict() for check in checks],
@@ -78,7 +86,7 @@ class AuditSession(Session):
             with suppress(*terminal.STREAM_ERRORS):
                 sys.stdout.flush()
             terminal.print_check_list(f"whygrad audit: {self.program}", checks)
-            terminal.print_failures(self.watch.failures)
+            terminal.print_failures([*self.watch.failures, *dict.fromkeys(f for report in reports for f in report.failures)])
             terminal.print_answers(told)
             terminal.print_line("\n" + self._summary(steps, parameters, len(ignored), len(known), ended.words))
         self.annotate(told)

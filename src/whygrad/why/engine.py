@@ -136,6 +136,7 @@ class Engine(Protocol):
     def next_sequence_number(self) -> int: ...
     def is_grad_enabled(self) -> bool: ...
     def is_inference_mode_enabled(self) -> bool: ...
+    def group_size(self) -> int: ...
 
     # To act.
 
@@ -418,6 +419,11 @@ def is_grad_enabled() -> bool:
 
 def is_inference_mode_enabled() -> bool:
     return current.is_inference_mode_enabled()
+
+
+def group_size() -> int:
+    """How many processes train together, as far as this one has joined them; 1 if it is alone."""
+    return current.group_size()
 
 
 def wrap(array: np.ndarray) -> Tensor:

@@ -9,13 +9,16 @@ from typing import Any
 
 from whygrad.ops.poles import POLES
 from whygrad.why import record
+from whygrad.why.audit.finding import count_of, listed
 from whygrad.why.engine import causes_of, end_of, function_of, is_node, notes_of, output_of, running_backward, shape_of, source_of
+from whygrad.why.forward_mentions import mention_of
 from whygrad.why.gradient_flow import op_phrase, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate
 from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.question import Question
 from whygrad.why.record import Site
+from whygrad.why.rules import first_confirmed
 from whygrad.why.rules.custom import return_places
 from whygrad.why.rules.intermediate import rebound_explanation
 from whygrad.why.rules.untracked import from_causes
@@ -29,6 +32,10 @@ def at(site: Site | None) -> str:
     if found is None:
         return "at an unknown place"
     return f"at {found.where}" + (f" by {found.quoted()}" if found.expression else "")
+
+
+def at_line(line: SourceLocation) -> str:
+    return f"in {line.where} `{line.source_line.strip()}`"
 
 
 def _made(t: Any) -> Site | None:
@@ -130,6 +137,28 @@ def unused_input(index: int, t: Any) -> Note:
         f"why: no operation leads from input {index} to the outputs {at(record.site())}, so there is no gradient: the loss does "
         "not depend on it, it is unused. Fix: check that this tensor itself (not a copy or a detached version) was used; "
         "allow_unused=True gives None for it."), (record.site(), _made(t))
+
+
+def reduction_unfinished(model: Any, left_out: list[tuple[str, Any]]) -> Note:
+    """The wrapper that averages gradients has waited for those of some parameters in vain."""
+    from whygrad.why.explain import verdicts_on
+
+    question = Question(left_out[0][1])
+    question.name = left_out[0][0]  # type: ignore[misc]  # a cached property: nobody has to look for it
+    answer = first_confirmed(verdicts_on(question))
+    used = mention_of(model, left_out[0][0])
+    names = listed([name for name, _ in left_out])
+    text = "" if answer is None or answer.category == "unused-in-loss" else f" {answer.text}"
+    if not text and used is not None:
+        text = (f" forward() uses it {at_line(used)}, which was not run, or whose result does not reach the loss.")
+    category = "unused-in-loss" if answer is None or answer.category == "ok" else answer.category
+    fix = answer.fix if answer is not None and category != "unused-in-loss" else (
+        "let every parameter take part in the loss of every process and step, remove those that are not needed")
+    return category, (
+        f"why: {count_of(len(left_out), 'parameter')} ({names}) got no gradient in the last backward pass, and "
+        f"DistributedDataParallel waits for one of every parameter: its averaging never ended.{text} Fix: {fix.rstrip('.')}; or "
+        "make the wrapper with find_unused_parameters=True if this is meant."), (
+            used, *([] if answer is None else answer.causes))
 
 
 def does_not_require_grad(t: Any) -> Note:

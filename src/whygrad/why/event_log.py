@@ -114,7 +114,7 @@ class EventLog:
         # Ids of the version counters of tensors that were written through `.data` since the last step.
         self._written_since_step: set[int] = set()
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
-        self._data_sites: dict[int, Site] = {}
+        self._data_sites: dict[int, tuple[Site, int]] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
         self.broadcasts: dict[Any, Broadcast] = {}
@@ -274,12 +274,12 @@ class EventLog:
     @guarded
     def data_replaced(self, t: Tensor, value: Any) -> None:
         """`t.data = value` drops the value's history: remember its source, or the causes that cut it off."""
-        self._data_sites[id(t)] = record.site()
+        self._data_sites[id(t)] = record.site(), next_sequence_number()
         drop_oldest(self._data_sites, MAX_KEPT)
         source = source_of(value)
         causes = causes_of(value) if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
         if any(cause.behind for cause in causes):
-            self._data_replacements[id(t)] = weakref.ref(t), causes
+            self._data_replacements[id(t)] = record.Reference(t), causes
         drop_oldest(self._data_replacements, MAX_KEPT)
 
     @guarded
@@ -321,7 +321,13 @@ class EventLog:
 
     def data_replaced_at(self, t: Tensor) -> Site | None:
         """Where `t.data = ...` last replaced the values of a leaf."""
-        return self._data_sites.get(id(t))
+        known = self._data_sites.get(id(t))
+        return None if known is None else known[0]
+
+    def data_replaced_since(self, t: Tensor, is_before: Callable[[int], bool]) -> Site | None:
+        """The same, unless it was before something else; `is_before` takes a sequence number."""
+        known = self._data_sites.get(id(t))
+        return None if known is None or is_before(known[1]) else known[0]
 
     def optimizers(self) -> list[Any]:
         return optimizers()

@@ -29,7 +29,7 @@ from whygrad.why.engine import (
 )
 from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
-from whygrad.why.record import Cause, Site
+from whygrad.why.record import Cause, Reference, Site
 
 # States of the gradient at an item or on a link. ELSEWHERE: cut off here, but reached on
 # another path or by another backward pass.
@@ -243,7 +243,7 @@ def op_label(node: Node) -> str:
 
 def _add_leaf(snapshot: GraphSnapshot, leaf: Tensor, state: str = UNKNOWN) -> int:
     number = _add(snapshot, leaf, Item("leaf", "", shape=shape_of(leaf), state=state))
-    snapshot.leaves[number] = weakref.ref(leaf)
+    snapshot.leaves[number] = Reference(leaf)
     return number
 
 

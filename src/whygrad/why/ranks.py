@@ -11,24 +11,32 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from whygrad.why import engine, terminal
 from whygrad.why.answers import Answer
+from whygrad.why.audit.subjects.replicas import RankFacts, Replicas
 from whygrad.why.ending import Ending
+from whygrad.why.rank_comparison import comparison
 from whygrad.why.sections.verdict import is_odd
 from whygrad.why.session import FOUND, Outputs, Session
 
 
 @dataclass
 class RankReport:
-    """What one rank has found, and the errors of its watch."""
+    """What one rank has found, and the errors of its watch; what is compared with other ranks; and for the check-list of an audit
+    how much there was to look at."""
 
     rank: int
     answers: list[Answer]
     failures: list[str]
+    facts: RankFacts = field(default_factory=RankFacts)
+    checks_seen: set[str] = field(default_factory=set)
+    implied: dict[str, str] = field(default_factory=dict)
+    steps: int = 0
+    parameters: int = 0
 
 
 def rank_of_environment(is_launched: bool) -> int | None:
@@ -58,8 +66,10 @@ def outputs_of_rank(outputs: Outputs, rank: int | str) -> Outputs:
 class RankSession(Session):
     """The session of one rank. Its answers go to `folder`; without one it prints them itself, each line with its rank."""
 
-    def __init__(self, outputs: Outputs, rank: int, folder: str = "", **options: Any) -> None:
+    def __init__(self, outputs: Outputs, rank: int, folder: str = "", observes_all: bool = False, **options: Any) -> None:
         super().__init__(outputs_of_rank(outputs, rank), **options)
+        self.watch.audit.observes_all = observes_all
+        self.watch.audit.subject(Replicas).is_compared = bool(folder)
         self.rank = rank
         self.folder = folder
         terminal.print_to(terminal.Prefixed(terminal.stream(), f"[rank {rank}] "))
@@ -75,9 +85,16 @@ class RankSession(Session):
         self.status = ended.code
         self.write_files(answers, [answer.to_dict() for answer in answers], ended)
         try:
-            leave(self.folder, RankReport(self.rank, answers, list(self.watch.failures)))
+            leave(self.folder, self._own_report(answers))
         except OSError:  # the process that would print them is gone
             super()._report(answers, ended)
+
+
+    def _own_report(self, answers: list[Answer]) -> RankReport:
+        audit = self.watch.audit
+        seen = {check for subject in audit.subjects for check in subject.checks if audit.was_seen(subject, check)}
+        return RankReport(self.rank, answers, list(self.watch.failures), audit.subject(Replicas).facts, seen, audit.implied,
+                          audit.round, len(audit.parameters()))
 
 
 class LauncherSession(Session):
@@ -85,14 +102,15 @@ class LauncherSession(Session):
 
     def __init__(self, outputs: Outputs, **options: Any) -> None:
         super().__init__(outputs, **options)
-        self.folder = tempfile.mkdtemp(prefix="whygrad-ranks-")
+        self.folder = new_folder()
 
     def _report(self, answers: list[Answer], ended: Ending) -> None:
-        reports = collect(self.folder)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        reports = taken(self.folder)
         if not reports:
             super()._report(answers, ended)
             return
+        compared = compare(reports)
+        answers = [*answers, *[answer for answer in compared if self.wanted(answer)]]
         both = [*answers, *merged(reports)]
         found = self.strict and not all(is_odd(answer) for answer in both)
         self.status = FOUND if found and not (ended.code or ended.is_final) else ended.code
@@ -106,11 +124,23 @@ class LauncherSession(Session):
         self.annotate(both)
 
 
+def new_folder() -> str:
+    return tempfile.mkdtemp(prefix="whygrad-ranks-")
+
+
 def leave(folder: str, report: RankReport) -> None:
     """It is complete when it has its name."""
     path = Path(folder, f"{report.rank}.pickle")
     Path(f"{path}.part").write_bytes(pickle.dumps(report))
     os.replace(f"{path}.part", path)
+
+
+def taken(folder: str) -> list[RankReport]:
+    """The reports that were left in a folder, which is removed."""
+    reports = collect(folder) if folder else []
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    return reports
 
 
 def collect(folder: str) -> list[RankReport]:
@@ -119,6 +149,13 @@ def collect(folder: str) -> list[RankReport]:
         with suppress(OSError, pickle.UnpicklingError, EOFError):
             reports.append(pickle.loads(path.read_bytes()))
     return sorted(reports, key=lambda report: report.rank)
+
+
+def compare(reports: list[RankReport]) -> list[Answer]:
+    """What shows between the ranks only."""
+    found = [answer.explanation for report in reports for answer in report.answers]
+    told = {words for explanation in found for words in (explanation.category, explanation.symptom)}
+    return comparison({report.rank: report.facts for report in reports}, told)
 
 
 def merged(reports: Iterable[RankReport]) -> list[Answer]:

@@ -64,6 +64,12 @@ search_budget = 500_000
 BUDGET_PER_CUT = 64
 
 
+class Reference(weakref.ref[Any]):
+    """A weak reference of ours. It can be told from the program's own: torch refuses to swap tensors that have any of those."""
+
+    __slots__ = ()
+
+
 class Cause:
     """Why a tensor has no history: the first thing that cut it off, and where.
 
@@ -87,7 +93,7 @@ class Cause:
             return
         # Comparisons are frequent and rarely explained: without a watch their leaves are not searched.
         is_cheap = kind == "non-differentiable-op" and search_limit <= DEFAULT_SEARCH_LIMIT
-        self.behind = tuple([weakref.ref(target) for target in (sources if is_cheap else leaves_behind(sources))])
+        self.behind = tuple([Reference(target) for target in (sources if is_cheap else leaves_behind(sources))])
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"

@@ -15,7 +15,7 @@ from whygrad.why.engine import Tensor, array_of, causes_of, next_sequence_number
 from whygrad.why.gradient_flow import ARITHMETIC, COMPARING, BackwardStep, is_pass_through, row_name
 from whygrad.why.hook_effects import HookEffect
 from whygrad.why.nonfinite_origin import NonfiniteOrigin
-from whygrad.why.record import Cause, Site
+from whygrad.why.record import Cause, Reference, Site
 
 # Leaves remembered for one line that copies values out: in a loop it may copy values of many tensors.
 MAX_REFERENCES = 1000
@@ -31,7 +31,7 @@ class WeakTensorSet:
     def add(self, t: Tensor) -> None:
         known = self._references.get(id(t))
         if known is None or known() is not t:
-            self._references[id(t)] = weakref.ref(t)
+            self._references[id(t)] = Reference(t)
 
     def __iter__(self) -> Iterator[Tensor]:
         for reference in list(self._references.values()):

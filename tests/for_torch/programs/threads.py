@@ -40,3 +40,30 @@ with ThreadPoolExecutor(2) as pool:
     print(list(pool.map(lambda x: torch.tensor(x, requires_grad=True).exp().item(), [0.0, 1.0])))
 for name in sorted(results, key=str):
     print(name, results[name])
+
+# An optimizer's step in one thread does not stop what another one does, nor what is recorded of it.
+weight, other = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+inside, done = threading.Event(), threading.Event()
+
+
+class Waiting(torch.optim.SGD):
+    def step(self):
+        inside.set()
+        done.wait(10)
+        super().step()
+
+
+def train():
+    optimizer = Waiting([weight], lr=0.1)
+    (weight * 2).sum().backward()
+    optimizer.step()
+
+
+thread = threading.Thread(target=train)
+thread.start()
+inside.wait(10)
+(other * 3).detach()
+(other * 3).sum().backward()
+done.set()
+thread.join()
+print(weight.item(), other.grad)

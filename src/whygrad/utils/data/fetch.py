@@ -32,7 +32,13 @@ class Fetcher:
             at_once = gather(self.dataset, indices)
             if at_once is not None:
                 return at_once
-        return self.collate(_many(self.dataset, indices))
+        return self._collated(_many(self.dataset, indices))
+
+    def _collated(self, samples: Any) -> Any:
+        batch = self.collate(samples)
+        if self.collate is not default_collate:
+            why.tell("collated", samples, batch)
+        return batch
 
 
 def gather(dataset: Any, indices: Any) -> list[Tensor] | None:
@@ -80,7 +86,7 @@ class StreamFetcher(Fetcher):
                 break
         if not batch or (self.drop_last and len(batch) < len(indices)):
             raise StopIteration
-        return self.collate(batch)
+        return self._collated(batch)
 
 
 class MakeFetcher:

@@ -193,7 +193,7 @@ class Audit:
         known.with_gradient = count
 
     def gradient_norms(self, known: OptimizerRecord) -> dict[int, float]:
-        """Before a step, by id of a parameter with a gradient: the norm of the gradient."""
+        """Around a step, by id of a parameter with a gradient: the norm of the gradient."""
         key = self.round, id(known)
         if self._norms[0] != key:
             held = [(id(p), g) for p in known.parameters if (g := engine.grad_of(p)) is not None]
@@ -301,9 +301,9 @@ class Audit:
         known = self.record_of(optimizer)
         self.is_stepping = False
         self._has_stepped = True
-        self._norms = None, {}
         known.note_step(self.round, record.site())
         self.tell("after_step", known)
+        self._norms = None, {}
         self.tell("round_ended", self.round)
         self.round += 1
         self._look()

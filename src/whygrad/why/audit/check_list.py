@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,19 +50,21 @@ class Check:
                 "categories": self.categories, "follows_from": self.follows_from or None}
 
 
-def check_list(watch: Any, answers: Sequence[Answer], suppressed: Collection[Answer] = ()) -> list[Check]:
-    """The checks in the order of the subjects; `suppressed` are those of the answers that are not reported."""
+def check_list(watch: Any, answers: Sequence[Answer], suppressed: Collection[Answer] = (), seen: Collection[str] = (),
+               follows_from: Mapping[str, str] | None = None) -> list[Check]:
+    """The checks in the order of the subjects; `suppressed` are those of the answers that are not reported. `seen` and
+    `follows_from` are of other processes: the checks that had something to look at, and those that follow from a category."""
     audit: Audit = watch.audit
     found: dict[str, list[Answer]] = {}
-    implied = dict(audit.implied)
+    implied = {**audit.implied, **(follows_from or {})}
     for answer in answers:
         found.setdefault(check_of(answer), []).append(answer)
         for other in _implied_by(answer):
             implied.setdefault(other, answer.explanation.category)
     stepped = any(record.steps for record in audit.optimizers.values())
-    lines = [(_spaced(type(subject).__name__), check, title, audit.was_seen(subject, check))
+    lines = [(_spaced(type(subject).__name__), check, title, check in seen or audit.was_seen(subject, check))
              for subject in audit.subjects for check, title in subject.checks.items()]
-    lines += [("training loop", check, title, stepped) for check, title in LOOP.items()]
+    lines += [("training loop", check, title, stepped or bool(seen)) for check, title in LOOP.items()]
     lines += [("program", "reads", PROGRAM["reads"], watch.was_read()),
               ("program", "errors", PROGRAM["errors"], bool(watch.traces_latest_first()))]
     return [_check(line, found.get(line[1], []), suppressed, implied.get(line[1], "")) for line in lines]

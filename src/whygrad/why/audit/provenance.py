@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +26,7 @@ class Made:
     __slots__ = ("callers", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
-        self.reference = weakref.ref(result)
+        self.reference = record.Reference(result)
         self.name = name
         self.site = site
         self.callers = record.callers()

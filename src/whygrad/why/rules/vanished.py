@@ -126,7 +126,8 @@ def _cleared_in_place(q: Question) -> Explanation | None:
     assert grad is not None
     log = notes_of(q.t).grad_log[-1] if notes_of(q.t).grad_log else None
     written = version_of(grad).site
-    site = log[1] if log is not None and log[0] == "cleared" else written
+    is_since = log is not None and log[0] == "cleared" and log[2] >= notes_of(q.t).reached_by.number
+    site = log[1] if log is not None and (is_since or written is None) else written
     return Explanation(
         "this gradient is exactly zero", "grad-cleared",
         f"backward {at(notes_of(q.t).reached_by.site)} did fill it, then it was set to zero {at(site)} (zero_(), or zero_grad() "

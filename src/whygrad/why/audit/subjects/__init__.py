@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
+from whygrad.why.audit.subjects.autocasting import Autocasting
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
 from whygrad.why.audit.subjects.detaching import Detaching
 from whygrad.why.audit.subjects.distributed import Distributed
+from whygrad.why.audit.subjects.freezing import Freezing
 from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
+from whygrad.why.audit.subjects.initialization import Initialization
 from whygrad.why.audit.subjects.inputs import Inputs
 from whygrad.why.audit.subjects.layers import Layers
 from whygrad.why.audit.subjects.loading import Loading
@@ -24,6 +27,7 @@ from whygrad.why.audit.subjects.padding import Padding
 from whygrad.why.audit.subjects.pairing import Pairing
 from whygrad.why.audit.subjects.parameters import Parameters
 from whygrad.why.audit.subjects.rates import Rates
+from whygrad.why.audit.subjects.replicas import Replicas
 from whygrad.why.audit.subjects.scaling import LossScaling
 from whygrad.why.audit.subjects.sequences import Sequences
 from whygrad.why.audit.subjects.settings import Settings
@@ -33,6 +37,6 @@ from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
 
 SUBJECTS: tuple[type[Subject], ...] = (
-    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Inputs, Targets,
-    Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions, Distributed,
-    Padding, Detaching, Sequences, Statements)
+    Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Autocasting, Inputs,
+    Targets, Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions,
+    Distributed, Replicas, Freezing, Initialization, Padding, Detaching, Sequences, Statements)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,15 @@ import numpy as np
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_module
+from whygrad.why.engine import is_module, is_tensor, shape_of, size_of
 from whygrad.why.locations import SourceLocation, locate, location_of_line, source_lines
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_STEPS = 5
 MAX_LOADERS, MAX_FILES = 32, 8
+# Batches of a loop that are compared with their samples; fewer say nothing, nor do those of few samples.
+MAX_BATCHES, MIN_BATCHES, MIN_SAMPLES = 8, 3, 4
 # A program that saves the state of its optimizer means to load it.
 SAVES_OPTIMIZER = re.compile(r"\boptim\w*\.state_dict\(\)|\bopt\w*\.state_dict\(\)")
 
@@ -40,6 +42,7 @@ class Loading(Subject):
         "workers": "workers of a loader draw different random numbers",
         "order": "every epoch has an order of its own",
         "resuming": "a resumed run gets the state of its optimizer back",
+        "collation": "a batch has all samples that it was made from",
     }
 
     def __init__(self, audit: Any) -> None:
@@ -51,6 +54,8 @@ class Loading(Subject):
         self._resumed: list[Resumed] = []
         # Lines that loaded a state of which no name is the model's: a name of the state, and one of the model.
         self._unmatched: dict[Site, tuple[str, str]] = {}
+        # By line of the loop: batches that the program's own function made, those with one sample of many, and of how many.
+        self._collated: dict[Site, tuple[int, int, int]] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
         sampler: Any = getattr(loader, "sampler", None)
@@ -65,6 +70,12 @@ class Loading(Subject):
             if name:
                 self._shared[id(loader.dataset)] = loader.dataset, name, workers, site
                 drop_oldest(self._shared, MAX_LOADERS)
+
+    def collated(self, samples: Any, batch: Any, site: Site) -> None:
+        made, lost, _ = self._collated.get(site, (0, 0, 0))
+        if made < MAX_BATCHES and isinstance(samples, list) and len(samples) >= MIN_SAMPLES:
+            self._collated[site] = made + 1, lost + _has_one_sample(samples, batch), len(samples)
+            drop_oldest(self._collated, MAX_LOADERS)
 
     def file_loaded(self, content: Any, site: Site) -> None:
         """torch.load has returned."""
@@ -85,7 +96,9 @@ class Loading(Subject):
                 resumed.has_optimizer = True
 
     def was_seen(self, check: str) -> bool:
-        return bool({"workers": self._shared, "order": self._epochs, "resuming": self._resumed}[check])
+        seen: dict[str, Any] = {"workers": self._shared, "order": self._epochs, "resuming": self._resumed,
+                                "collation": self._collated}
+        return bool(seen[check])
 
     def findings(self) -> Iterator[Finding]:
         for sampler, epochs, site in self._epochs.values():
@@ -102,6 +115,14 @@ class Loading(Subject):
                           "drawn repeats from worker to worker and from epoch to epoch.",
                           "make the generator in each worker: from torch.initial_seed() in __getitem__, or in worker_init_fn.",
                           at=site, causes=(*_lines_with(dataset, f"self.{name}"), site), symptom="wrong-value")
+        for site, (made, lost, count) in self._collated.items():
+            if lost == made >= MIN_BATCHES:
+                yield finding("collation", "batch-lost", "a batch has one of its samples only",
+                              f"The collate function of the loader {at(site)} was given {count} samples for a batch and returned "
+                              f"the values of one, with a first dimension of 1, in each of {made} batches that were compared: "
+                              "the others are never learned from.",
+                              "stack the samples (torch.stack, pad_sequence), so that the first dimension is that of the batch.",
+                              at=site, causes=(site,), symptom="wrong-value")
         for resumed in self._resumed:
             yield from self._not_resumed(resumed)
         for site, (theirs, ours) in self._unmatched.items():
@@ -124,6 +145,20 @@ class Loading(Subject):
                       f"{at(trained[-1].made_at)}, starts from nothing.",
                       "call optimizer.load_state_dict(...) with the state that was saved.",
                       at=resumed.model_at, causes=(resumed.site, resumed.model_at, trained[-1].made_at), symptom="wrong-value")
+
+
+def _has_one_sample(samples: list[Any], batch: Any) -> bool:
+    """Whether a batch has a first dimension of 1, and no more numbers than one of its samples."""
+    made = _tensors_in(batch)
+    sizes = [sum(map(size_of, _tensors_in(sample))) for sample in samples]
+    return bool(made) and all(shape_of(t)[:1] == (1,) for t in made) and 0 < sum(map(size_of, made)) <= max(sizes)
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    if is_tensor(value):
+        return [value]
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [t for part in inside for t in _tensors_in(part)]
 
 
 def _has_optimizer_state(content: Any, depth: int = 2) -> bool:

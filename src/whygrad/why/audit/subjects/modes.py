@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
@@ -16,6 +16,7 @@ from whygrad.why.record import Site
 
 MIN_EVALUATIONS = 2
 MIN_STEPS = 3
+MAX_LAYERS = 64
 
 
 class Mode:
@@ -37,6 +38,7 @@ class Modes(Subject):
     checks = {
         "training-mode": "training runs in training mode",
         "evaluation-mode": "validation runs in evaluation mode",
+        "own-train": "a train() that a model defines itself is called before it trains",
     }
 
     def __init__(self, audit: Any) -> None:
@@ -52,6 +54,12 @@ class Modes(Subject):
         self._dropout_in_training: set[Site] = set()
         # Frozen batch norms that were called in training mode while gradients are recorded: module, rounds, line.
         self._drifting: dict[int, tuple[Any, set[int], Site]] = {}
+        # Ids of modules whose mode was set; modules with a train() of their own that were called in steps without that.
+        self._mode_is_set: set[int] = set()
+        self._not_set: dict[int, Any] = {}
+        # Layers that power iterations of a training forward normalize: ids of those that had one, and first calls without.
+        self._iterated: set[int] = set()
+        self._evaluated_first: dict[int, tuple[Any, Site]] = {}
 
     def _mode_of(self, root: Any) -> Mode:
         return self._modes.setdefault(id(root), Mode(root))
@@ -63,6 +71,7 @@ class Modes(Subject):
         return found
 
     def mode_set(self, module: Any, training: bool, site: Site) -> None:
+        self._mode_is_set.add(id(module))
         if not training and id(module) in self.audit.modules.roots:
             self._mode_of(module).eval_at = site
 
@@ -98,6 +107,13 @@ class Modes(Subject):
                 self._drifting.pop(id(module), None)
             else:
                 self._drifting.setdefault(id(module), (module, set(), call.site))[1].add(self.audit.round)
+        if module.training and is_grad_enabled() and _defines_train(module) and id(module) not in self._mode_is_set:
+            self._not_set[id(module)] = module
+        if any(type(hook).__name__ == "SpectralNorm" for hook in vars(module).get("_forward_pre_hooks", {}).values()):
+            if module.training:
+                self._iterated.add(id(module))
+            elif id(module) not in self._iterated and len(self._evaluated_first) < MAX_LAYERS:
+                self._evaluated_first.setdefault(id(module), (module, call.site))
 
     def round_ended(self, number: int) -> None:
         self._last_called = None
@@ -121,17 +137,56 @@ class Modes(Subject):
     def dropout_called(self, call: Call) -> None:
         if not call.argument(2, "training", True) or not call.argument(1, "p", 0.5):
             return
+        self._note_dropout(call.site)
+
+    def attention_called(self, call: Call) -> None:
+        if call.argument(4, "dropout_p", 0.0):
+            self._note_dropout(call.site)
+
+    def _note_dropout(self, site: Site) -> None:
         roots = self.audit.modules.roots.values()
         is_evaluating = any(not root.training for root in roots if any(True for _ in root.parameters()))
         if is_evaluating and not (is_grad_enabled() and not is_inference_mode_enabled()):
-            self._dropout[call.site] = self._dropout.get(call.site, 0) + 1
+            self._dropout[site] = self._dropout.get(site, 0) + 1
 
     def was_seen(self, check: str) -> bool:
+        if check == "own-train":
+            return any(_defines_train(m) for root in self.audit.modules.roots.values() for m in root.modules())
         if check == "evaluation-mode":
             return any(mode.evaluated[True] + mode.evaluated[False] for mode in self._modes.values())
         return any(mode.steps_in_training + mode.latest_in_evaluation for mode in self._modes.values())
 
+    def _own_train(self) -> Iterator[Finding]:
+        """Modules are in training mode from the start: what train() of a class does besides is done only if it is called."""
+        steps = max([record_.steps for record_ in self.audit.optimizers.values()], default=0)
+        for key, module in self._not_set.items():
+            if key in self._mode_is_set or steps < MIN_STEPS:
+                continue
+            name, code = type(module).__name__, type(module).train.__code__
+            made = self.audit.modules.made_at(module)
+            yield finding("own-train", "train-not-called", f"{name}.train() was never called",
+                          f"{name} defines a train() of its own, and was trained for {count_of(steps, 'step')} without a call "
+                          "of it: a module is in training mode from the start, so that nobody missed it, but what the method "
+                          "does besides (freezing layers, keeping batch norms in evaluation mode) was not done.",
+                          "call model.train() before training begins.", causes=(made, (code, 0)), symptom="wrong-value", odd=True)
+
+    def _not_iterated(self) -> Iterator[Finding]:
+        """A spectral norm divides by an estimate that starts at random, and is computed by forwards in training mode."""
+        if not self._evaluated_first:
+            return
+        layers = [(self.audit.modules.path_of(module), module, site) for module, site in self._evaluated_first.values()]
+        _, module, site = layers[0]
+        yield finding("evaluation-mode", "eval-before-train", "a spectral norm was used before it was computed",
+                      f"{count_of(len(layers), 'layer')} with spectral_norm ({listed([path for path, _, _ in layers])}) ran in "
+                      f"evaluation mode {at(site)} before the first forward in training mode. Only that one estimates the norm "
+                      "by which the weight is divided; before it the estimate is a random number, and so are the outputs.",
+                      "run one forward in training mode first, or use torch.nn.utils.parametrizations.spectral_norm, which "
+                      "estimates it when it is made.", causes=(site, self.audit.modules.made_at(module)), symptom="wrong-value",
+                      odd=True)
+
     def findings(self) -> Iterator[Finding]:
+        yield from self._own_train()
+        yield from self._not_iterated()
         for mode in self._modes.values():
             name = type(mode.root).__name__
             if mode.latest_in_evaluation >= MIN_STEPS and mode.eval_at is not None:
@@ -155,9 +210,10 @@ class Modes(Subject):
         for site, count in self._dropout.items():
             yield finding("evaluation-mode", "train-in-validation", "dropout is active in evaluation mode",
                           f"dropout {at(site)} dropped elements {count_of(count, 'time')} while the model was in "
-                          "evaluation mode: F.dropout has training=True as its default, and does not look at model.eval().",
-                          "use nn.Dropout, or pass training=self.training.", causes=(site,), symptom="wrong-value")
-
+                          "evaluation mode: functions do not look at model.eval() (F.dropout has training=True as its default, "
+                          "scaled_dot_product_attention applies its dropout_p always).",
+                          "use nn.Dropout, or pass training=self.training (dropout_p=p if self.training else 0.0).",
+                          causes=(site,), symptom="wrong-value")
 
     def _frozen_statistics(self) -> Iterator[Finding]:
         held = {id(p) for p in self.audit.parameters() if p.requires_grad}
@@ -176,6 +232,17 @@ class Modes(Subject):
                               "put the frozen part into evaluation mode after each model.train(): for m in ...: m.eval().",
                               at=found[0][2], causes=(*switched[:1], found[0][2]), symptom="unwanted", odd=True)
                 return
+
+
+def _defines_train(module: Any) -> bool:
+    kind: Any = type(module)
+    usual: Any = engine.current.module_class
+    train = kind.train
+    return train is not usual.train and hasattr(train, "__code__") and not is_library(train.__code__)
+
+
+def is_library(code: Any) -> bool:
+    return "site-packages" in code.co_filename or code.co_filename.startswith("<frozen")
 
 
 def _has_mode(module: Any) -> bool:

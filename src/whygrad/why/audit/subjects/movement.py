@@ -23,6 +23,8 @@ from whygrad.why.record import Site
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
 NOTHING = 1e-5
 MIN_STEPS = 5
+# Steps in a row that leave a weight exactly as it is, after others that moved it; the gradient is no smaller than this share.
+MIN_STUCK, SHARE_OF_GRADIENT = 4, 1e-2
 # Gradients below this share of the loss are what rounding leaves of zero.
 ROUNDING = 1e-6
 # Values beside which float32 rounds usual updates away.
@@ -61,6 +63,9 @@ class Moves:
         self.sample_before: np.ndarray | None = None
         self.overwritten: list[tuple[int, Site | None]] = []
         self.frozen_moves = 0
+        # Observed steps that moved it, and the largest gradient then; those since that did not, and the round of the first.
+        self.moved_steps, self.moving_gradient = 0, 0.0
+        self.stuck_steps, self.stuck_since = 0, 0
         # True once somebody else has written it: from then on its values are compared in every round.
         self.is_written = False
 
@@ -132,6 +137,11 @@ class Movement(Subject):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
+        rates: dict[int, float] = {}
+        gradients: dict[int, float] = {}
+        if self.audit.is_observing:
+            rates = {id(p): float(group.get("lr", 1)) for group in record.groups for p in group["params"]}
+            gradients = self.audit.gradient_norms(record)
         looked_at = [p for p in self._looked_at(record) if id(p) in self.moves]
         sampled = samples(looked_at) if self.audit.is_observing else None
         for i, p in enumerate(looked_at):
@@ -142,12 +152,22 @@ class Movement(Subject):
             known.sample_after = sampled[i] if sampled is not None else sample(p) if known.is_written else None
         measured = [m for p in looked_at if (m := self.moves[id(p)]).before is not None]
         alike = [m for m in measured if tuple(m.before.shape) == shape_of(m.p)]
-        for m, moved in zip(alike, distances([m.p for m in alike], [m.before for m in alike]), strict=True):
-            self._measure(m.p, m, moved)
+        distance = dict(zip(map(id, alike), distances([m.p for m in alike], [m.before for m in alike]), strict=True))
         for m in measured:
-            if m.before is not None:
-                self._measure(m.p, m, 0.0)
+            moved = distance.get(id(m), 0.0)
+            self._note_stuck(m, moved, gradients.get(id(m.p), 0.0) if m.p.requires_grad else 0.0, rates.get(id(m.p), 0.0))
+            self._measure(m.p, m, moved)
         self.audit.watch.forget_data_writes()
+
+    def _note_stuck(self, known: Moves, moved: float, gradient: float, rate: float) -> None:
+        """A step that changes nothing has ignored the gradient, if such gradients have moved the weight before."""
+        if moved:
+            known.moved_steps += 1
+            known.moving_gradient = max(known.moving_gradient, gradient)
+            known.stuck_steps = 0
+        elif gradient > SHARE_OF_GRADIENT * known.moving_gradient and rate and known.moved_steps:
+            known.stuck_since = known.stuck_since if known.stuck_steps else self.audit.round
+            known.stuck_steps += 1
 
     def _measure(self, p: Any, known: Moves, moved: float) -> None:
         size, grad = known.size_before, grad_of(p)
@@ -180,6 +200,7 @@ class Movement(Subject):
                 continue
             yield from self._reset(record, known)
             yield from self._frozen(record, known)
+            yield from self._stuck(record, known)
             if record.steps >= MIN_STEPS:
                 yield from self._too_small(record, known)
 
@@ -237,6 +258,21 @@ class Movement(Subject):
             "optimizer.",
             at=record.stepped_at, causes=(None if switched is None else switched[1], record.made_at), parameters=names,
             symptom="unwanted")
+
+    def _stuck(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
+        stuck = [m for m in moves if m.stuck_steps >= MIN_STUCK and m.moved_steps >= 2]
+        if not stuck or any(array_of(m.p).dtype.itemsize < 4 or str(m.p.dtype) == "torch.bfloat16" for m in stuck):
+            return  # rounding is told by another check
+        m = stuck[0]
+        names = [self.audit.name_of(m.p) for m in stuck]
+        yield finding(
+            "moves", "step-without-effect", "the optimizer's steps no longer change the weights",
+            f"The last {count_of(m.stuck_steps, 'observed step')} of {record.kind}, from step {m.stuck_since + 1} on, left "
+            f"{count_of(len(names), 'parameter')} ({listed(names)}) exactly as they were, although they have gradients (norm "
+            f"{m.gradients.last:.2g}) and a learning rate, and gradients of that size moved them before.",
+            "look at what step() does since then: a compiled or wrapped step that has kept an earlier decision (no gradients, "
+            "an overflow), or one that updates copies of the weights.",
+            at=record.stepped_at, causes=(record.stepped_at, record.made_at), parameters=names)
 
     def _rounded_away(self, record: OptimizerRecord, active: list[Moves]) -> Iterator[Finding]:
         """Updates that are lost because a number plus a much smaller one is the number itself."""

@@ -14,7 +14,7 @@ from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import Tensor, array_of, is_tensor, shape_of
-from whygrad.why.record import Site
+from whygrad.why.record import Reference, Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_CALLS, MIN_TARGETS = 3, 20
@@ -106,7 +106,7 @@ class Targets(Subject):
             self._count(history, call, values, shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)])
         if (self.audit.is_observing and is_tensor(call.result) and shape_of(call.result) == values.shape
                 and values.ndim):
-            self._elements = weakref.ref(call.result), values, call.site
+            self._elements = Reference(call.result), values, call.site
         if self.audit.is_observing and self._input is not None:
             self._compare(history, target)
 
