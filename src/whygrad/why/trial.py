@@ -82,7 +82,7 @@ def _run(program: Program, files: dict[str, bytes], timeout: float | None, how: 
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(GRACE)
         finally:
-            _end(process)
+            _end(process, outcome.timed_out)
         outcome.seconds = time.monotonic() - begun
         try:
             result = json.loads(report.read_text())
@@ -107,9 +107,9 @@ def _environment(copy: Copy | None) -> dict[str, str]:
             "PWD": copy.inside(os.getcwd())}
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and its children, if it is still running."""
-    if process.poll() is None:
+def _end(process: subprocess.Popen[bytes], timed_out: bool) -> None:
+    """Kill the process and its children, if it is still running or was asked to end."""
+    if process.poll() is None or timed_out:
         with contextlib.suppress(OSError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
