@@ -15,7 +15,7 @@ Later = Callable[[], Any]
 
 
 def is_near(t: Any) -> bool:
-    return not isinstance(t, Tensor) or t.device.type == "cpu"
+    return not isinstance(t, Tensor) or t.is_cpu
 
 
 def is_capturing() -> bool:

@@ -50,9 +50,9 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def norm(t: Any) -> float:
     """The Euclidean norm, in double precision where squares would overflow or vanish."""
-    square = known_squares.get(id(t)) if known_squares else None
-    if square is not None and 1e-30 < square < 1e30:
-        return math.sqrt(square)
+    known = known_squares.get(id(t), 0.0) if known_squares else 0.0
+    if 1e-30 < known < 1e30:
+        return math.sqrt(known)
     array = array_of(t)
     if array.dtype.char in "fd" and 1e-30 < (square := _square(array)) < 1e30:
         return math.sqrt(square)
