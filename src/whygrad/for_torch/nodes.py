@@ -112,12 +112,12 @@ class Node:
         """torch's names of what its node has saved, without what hooks of the program have packed: to look would call them."""
         if self.fn is None or (self.had_hooks and not TELLS_HOOKS):
             return []
-        return [name for name in saved_names(type(self.fn)) if not _has_hook(getattr(self.fn, f"_raw_saved_{name}", None))]
+        return [name for name in saved_names(type(self.fn)) if not _has_hook(self.fn, f"_raw_saved_{name}")]
 
     def is_packed(self) -> bool:
         """True if to run it again would call hooks of the program."""
         raw = [f"_raw_saved_{name}" for name in saved_names(type(self.fn))] if self.function is None else ["_raw_saved_tensors"]
-        return (self.had_hooks and not TELLS_HOOKS) or any(_has_hook(getattr(self.fn, name, None)) for name in raw)
+        return (self.had_hooks and not TELLS_HOOKS) or any(_has_hook(self.fn, name) for name in raw)
 
     def saved(self) -> dict[str, Any]:
         """The tensors that torch's node has saved, by the table's names."""
@@ -146,8 +146,12 @@ class Node:
         return f"<{type(self).__name__} as it was recorded>"
 
 
-def _has_hook(raw: Any) -> bool:
+def _has_hook(fn: Any, name: str) -> bool:
     """Whether a saved tensor, or one of several, will be unpacked by the program."""
+    try:
+        raw = getattr(fn, name, None)
+    except RuntimeError:  # freed
+        return False
     return any(getattr(one, "unpack_hook", None) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
 
 
