@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from oracle import TOLERANCE, to_numpy
+from oracle import TOLERANCE, outcome, to_numpy
 from sharing import tensors_in
 
 import whygrad
@@ -45,6 +45,18 @@ F.grid_sample(volume, points3, padding_mode='reflection'); F.grid_sample(volume,
 grad(lambda p: F.grid_sample(image, p), points); grad(lambda p: F.grid_sample(image, p, 'bicubic'), points)
 grad(lambda i: F.grid_sample(i, points), image); grad(lambda p: F.grid_sample(volume, p), points3)
 """
+# Matrices that numpy.linalg would never return from.
+MATRICES = """
+T.linalg.svd(wrong(inf))[1]; T.linalg.svdvals(wrong(inf)); T.linalg.pinv(wrong(inf)); T.linalg.matrix_rank(wrong(inf))
+T.linalg.cond(wrong(inf)); T.linalg.svdvals(T.stack([wrong(0.0), wrong(inf)]))
+T.linalg.matrix_norm(wrong(inf), 2); T.linalg.matrix_norm(wrong(inf), 'nuc')
+T.linalg.lstsq(wrong(inf), wrong(0.0), driver='gelss').solution
+"""
+# Their errors.
+REFUSED = """
+T.linalg.svd(wrong(nan)); T.linalg.pinv(wrong(nan)); T.linalg.svdvals(T.stack([wrong(0.0), wrong(nan)])); T.linalg.eig(wrong(inf))
+T.linalg.eig(wrong(nan))
+"""
 POINTS = [[nan, nan], [nan, 0], [0, nan], [inf, 0], [-inf, 0], [0.1, 0.2], [3, 0]]
 
 
@@ -62,8 +74,14 @@ def names_of(T, dtype):
         y = function(x)
         return T.autograd.grad(y, x, T.ones_like(y))[0]
 
+    def wrong(value):
+        x = T.eye(3, dtype=getattr(T, dtype))
+        x[0, 1] = x[1, 0] = value
+        return x
+
     image, volume = T.arange(1, 13).reshape(1, 1, 3, 4), T.arange(1, 25).reshape(1, 1, 2, 3, 4)
-    return {"T": T, "F": T.nn.functional, "t": t, "x": t(VALUES), "spoilt": spoilt, "grad": grad, "inf": inf, "nan": nan,
+    return {"T": T, "F": T.nn.functional, "t": t, "x": t(VALUES), "spoilt": spoilt, "wrong": wrong, "grad": grad,
+            "inf": inf, "nan": nan,
             "image": image.to(getattr(T, dtype)), "volume": volume.to(getattr(T, dtype)), "points": t([[POINTS]]),
             "points3": t([[[[[*point, 0.0] for point in POINTS]]]])}
 
@@ -75,10 +93,21 @@ def split(text):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("call", "dtype"), [
     *[(call, dtype) for call in split(CALLS) for dtype in ("float16", "bfloat16", "float32", "float64")],
-    *[(call, dtype) for call in split(WIDE) for dtype in ("float32", "float64")]])
+    *[(call, dtype) for call in split(WIDE) + split(MATRICES) for dtype in ("float32", "float64")]])
 def test_as_torch(call, dtype):
     theirs, ours = ([to_numpy(r) for r in tensors_in(eval(call, names_of(T, dtype)))] for T in (torch, whygrad))
     for a, b in zip(theirs, ours, strict=True):
         assert a.dtype == b.dtype
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(b, a, rtol=TOLERANCE[dtype], atol=0)
+
+
+@pytest.mark.parametrize("call", split(REFUSED))
+def test_refused(call):
+    theirs, ours = (outcome(lambda: eval(call, names_of(T, "float64"))) for T in (torch, whygrad))
+    assert ours == theirs
+
+
+def test_eigenvalues_of_infinities():
+    """torch's library crashes in some of its builds, and numpy.linalg refuses; others give NaNs."""
+    assert whygrad.linalg.eigvals(whygrad.tensor([[1.0, inf], [inf, 1.0]])).isnan().all()
