@@ -22,7 +22,8 @@ T.mode(t([nan, 1, nan, 2])); T.mode(t([nan, nan, 1, 1])); T.mode(t([1, nan, 1, n
 T.searchsorted(t([1, nan, 3]), x); T.searchsorted(t([1, nan, 3]), x, right=True); T.searchsorted(t([nan, nan]), x)
 T.searchsorted(t([[1, 2, nan], [nan, 1, 2]]), t([[1, nan, inf], [0, nan, 5]])); T.bucketize(x, t([1, 2, 3, nan, 5, 6, 7]))
 T.searchsorted(t([7, 2, 1, 5, 5, 0, 1]), t([3, 7, 1, 5, 0])); T.bucketize(x, t([nan, 1, 2]), right=True)
-grad(lambda x: F.rrelu(x)); F.rrelu(x); grad(lambda x: T.logit(x)); grad(lambda x: T.logit(x, 0.0))
+grad(lambda x: F.rrelu(x)); F.rrelu(x);
+grad(lambda x: T.logit(x)); grad(lambda x: T.logit(x, 0.0))
 grad(lambda x: T.logit(x, 0.2)); T.std(t([1, nan])); T.var(t([1, inf])); T.addcmul(spoilt(2), spoilt(2), spoilt(2), value=0)
 """
 # Of float32 and float64: halves are rounded after each step there, or have kernels of their own.
@@ -35,6 +36,8 @@ T.baddbmm(spoilt(2, 9, 9), spoilt(2, 9, 9), spoilt(2, 9, 9), alpha=0); T.addr(sp
 T.addbmm(spoilt(2, 2), spoilt(2, 2, 3), spoilt(2, 3, 2), alpha=0, beta=0); T.logit(x); T.logit(x, 0.2); T.logit(x, 0.6)
 T.addcmul(t([1]), t([3e38]), t([0.1]), value=3); T.addcdiv(t([1]), t([3e38]), t([10]), value=3)
 T.addr(t([[1]]), t([3e38]), t([0.1]), alpha=3); T.std(t([1e30, 2e30, 3e30])); T.std(t([[1e25, 2e25]]), 1)
+F.multilabel_margin_loss(t([[1, nan, 2]]), T.tensor([[0, -1, -1]])); T.cdist(t([[nan, 1], [2, 2]]), t([[1, 1]]), 0)
+T.lgamma(t([-1e30, 1e30, -1e-40, 1e-40, inf, -inf, -3])); T.special.i0(t([1e30, -1e30, 800, inf])); T.special.i1(t([1e30, -1e30]))
 T.std_mean(t([[1e30, 2e30]]), 1); T.std(t([1e-30, 2e-30, 5e-30])); T.var(t([1e30, 2e30])); T.var_mean(t([1e-30, 3e-30]))
 F.grid_sample(image, points); F.grid_sample(image, points, mode='nearest'); F.grid_sample(image, points, mode='bicubic')
 F.grid_sample(image, points, padding_mode='border'); F.grid_sample(image, points, 'nearest', 'border')
