@@ -43,8 +43,10 @@ KNOWN = {
         "nn.functional.layer_norm", "nn.functional.batch_norm", "nn.functional.instance_norm"),
     "vectors of instructions there: other NaNs than for a single element": (
         "nn.functional.gelu", "special.ndtr", "cdist"),
-    "more exact here": ("polygamma", "special.polygamma", "special.bessel_", "special.airy_ai", "special.ndtri", "igammac",
-                        "special.hermite", "special.shifted"),
+    "more exact here": ("polygamma", "special.polygamma", "special.bessel_", "special.airy_ai", "special.ndtri", "igamma",
+                        "special.zeta", "signal.windows.blackman", "fmod", "remainder", "__rmod__"),
+    "a polynomial of degree NaN, and products of huge numbers in its recurrence": (
+        "special.hermite", "special.shifted", "special.chebyshev", "special.laguerre", "special.legendre"),
     "which of equal elements is meant": ("kthvalue", "mode"),
     "not there": ("chalf",),
     "rounded positions of the reflection of far coordinates": ("nn.functional.grid_sample", "grid_sampler"),

@@ -163,7 +163,7 @@ def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any,
     into = margin - scores[samples, target][:, None] + scores
     into[samples, target] = 0
     each = np.ones(len(target), x.dtype) if weight is None else weight[target]
-    return np.maximum(into, 0), target, each[:, None]
+    return np.where(into > 0, into, x.dtype.type(0)), target, each[:, None]  # no NaNs, as in torch
 
 
 @quiet
