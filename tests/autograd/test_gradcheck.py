@@ -309,3 +309,9 @@ def test_the_worst_entry_is_named():
         whygrad.autograd.gradcheck(f, double(whygrad))
     assert "d output 0[" in caught.value.__notes__[0]
     assert "analytical" in caught.value.__notes__[0]
+
+
+def test_batches_without_samples():
+    x = whygrad.zeros(0, 3, dtype=whygrad.float64, requires_grad=True)
+    assert whygrad.autograd.gradcheck(lambda x: x * 2, (x,))
+    assert whygrad.autograd.gradgradcheck(lambda x: x ** 2, (x,))

@@ -149,6 +149,16 @@ def views_made_inside_and_written_outside(T):
     return seen
 
 
+@program
+def derivatives_of_transforms(T):
+    """A transform records what it differentiates, also of tensors that were made in inference mode."""
+    with T.inference_mode():
+        x = T.tensor([1.0, 2.0])
+        found = [T.func.grad(lambda t: (t ** 2).sum())(x), T.func.jacrev(lambda t: t ** 3)(x),
+                 T.func.vjp(lambda t: t * 3, x)[1](x)[0]]
+        return [*found, (x * 2).requires_grad, T.is_inference_mode_enabled()]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -165,7 +165,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         found = True
         if x.dtype not in (dtypes.float64, dtypes.complex128):
             warn(texts.NOT_DOUBLE.format(i=i))
-        if any(stride <= 0 and n > 1 for stride, n in zip(x._array.strides, x._array.shape, strict=True)):
+        if x._array.size and any(stride <= 0 and n > 1 for stride, n in zip(x._array.strides, x._array.shape, strict=True)):
             raise RuntimeError(texts.STRIDE_ZERO.format(i=i))
     if not found:
         raise ValueError(texts.NOTHING_TO_CHECK)

@@ -163,7 +163,7 @@ def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any,
     into = margin - scores[samples, target][:, None] + scores
     into[samples, target] = 0
     each = np.ones(len(target), x.dtype) if weight is None else weight[target]
-    return np.maximum(into, 0), target, each[:, None]
+    return np.where(into > 0, into, x.dtype.type(0)), target, each[:, None]  # no NaNs, as in torch
 
 
 @quiet
@@ -197,7 +197,7 @@ def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
     samples = np.arange(len(scores))[:, None]
     np.logical_or.at(wanted, (np.broadcast_to(samples, labels.shape)[real], labels[real]), True)
     into = 1 - scores[samples, labels][:, :, None] + scores[:, None, :]
-    return np.where(real[:, :, None] & ~wanted[:, None, :], np.maximum(into, 0), x.dtype.type(0)), labels, real
+    return np.where(real[:, :, None] & ~wanted[:, None, :] & (into > 0), into, x.dtype.type(0)), labels, real  # no NaNs
 
 
 @quiet

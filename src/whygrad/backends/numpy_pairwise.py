@@ -33,6 +33,8 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     for start in range(0, a.shape[-2], step):
         difference = a[..., start:start + step, None, :] - b[..., None, :, :]
         result[..., start:start + step, :] = vector_norm(difference, ord=ord, axis=(difference.ndim - 1,))
+        if ord == 0:
+            result[..., start:start + step, :][np.isnan(difference).any(-1)] = np.nan  # which is no count, as in torch
     return result
 
 

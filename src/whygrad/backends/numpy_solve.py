@@ -10,6 +10,7 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import in_columns
 from whygrad.backends.numpy_factor import lu_factor_ex, lu_solve
 from whygrad.backends.numpy_reduction import is_half
+from whygrad.backends.numpy_spectral import eigh, svd
 
 Array = Any
 
@@ -84,7 +85,7 @@ def cofactors_change(a: Array, b: Array) -> Array:
 
 def _svd(a: Array) -> tuple[Array, Array, Array, Array]:
     """Conjugated singular vectors, the values, and what the vectors turn or mirror (the product of their determinants)."""
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = svd(a, full=True)
     return u.conj(), s, vh.conj(), (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
 
 
@@ -121,11 +122,11 @@ def pinv(a: Array, *, atol: Array | None, rtol: Array | None, hermitian: bool) -
     if not a.size:
         return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     if hermitian:
-        values, vectors = np.linalg.eigh(a)
+        values, vectors = eigh(a, lower=True)
         right = vectors.conj().swapaxes(-1, -2)
         sizes = abs(values)
     else:
-        vectors, values, vh = np.linalg.svd(a, full_matrices=False)
+        vectors, values, vh = svd(a, full=False)
         vectors, right = vh.conj().swapaxes(-1, -2), vectors.conj().swapaxes(-1, -2)
         sizes = values
     limit = np.asarray(cutoff(a, sizes.max(axis=-1), atol, rtol))[..., None]
@@ -142,6 +143,9 @@ def lstsq(a: Array, b: Array, *, rcond: float | None, driver: str) -> tuple[Arra
     values = np.zeros((*batch, min(rows, columns)), real)
     if min(rows, columns):
         for place in np.ndindex(*batch):
+            if not (np.isfinite(a[place]).all() and np.isfinite(b[place]).all()):
+                solution[place] = values[place] = np.nan  # LAPACK would not return
+                continue
             solution[place], _, rank[place], values[place] = np.linalg.lstsq(a[place], b[place], rcond)
     residuals = nothing = np.zeros((0,), real)
     if rows > columns and driver != "gelsy" and (driver == "gels" or (rank == columns).all()):

@@ -123,7 +123,8 @@ def lgamma(x: Array) -> Array:
     value = _lgamma_of_positive(size)
     if negative.any():
         reflected = math.log(math.pi) - np.log(_sine_of_pi(size) * size) - value
-        value = np.where(negative, np.where(np.isinf(x), np.inf, reflected), value)
+        # Near 0 the product underflows, and there both are -log(size); what has no room for a fraction is a pole.
+        value = np.where(negative & (size > 1e-150), np.where(np.isinf(value), np.inf, reflected), value)
     return value
 
 
@@ -243,7 +244,7 @@ def _bessel(order: int) -> Callable[[Array], Array]:
         size = np.abs(x)
         small, large = np.minimum(size, 20), np.maximum(size, 20)
         near = polynomial(small * small, power) * np.exp(-small)
-        far = polynomial(1 / large, hankel) / np.sqrt(2 * np.pi * large)
+        far = polynomial(1 / large, hankel) / (math.sqrt(2 * math.pi) * np.sqrt(large))
         return np.where(size <= 20, near * (x / 2) ** order, far * np.sign(x) ** order)
 
     return scaled

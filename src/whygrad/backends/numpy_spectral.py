@@ -44,15 +44,28 @@ def _failure(name: str, a: Array) -> str:
             f"repeated {'singular values' if name == 'linalg.svd' else 'eigenvalues'} (error code: 1).")
 
 
+def _svd(a: Array, **options: Any) -> tuple[Array, ...]:
+    """np.linalg.svd, which would not return from a matrix with infinities: as in torch, those give NaNs; NaNs are an error."""
+    finite = np.isfinite(a).all(axis=(-1, -2))
+    if finite.all():
+        found = np.linalg.svd(a, **options)
+        return found if isinstance(found, tuple) else (found,)
+    if np.isnan(a).any():
+        raise np.linalg.LinAlgError
+    results = _svd(np.where(finite[..., None, None], a, 0), **options)
+    return tuple([np.where(finite.reshape(*finite.shape, *(1,) * (x.ndim - finite.ndim)), x, np.nan).astype(x.dtype)
+                  for x in results])
+
+
 @converging
 def svd(a: Array, *, full: bool) -> tuple[Array, Array, Array]:
-    u, s, vh = np.linalg.svd(a, full_matrices=full)
+    u, s, vh = _svd(a, full_matrices=full)
     return u, s, vh
 
 
 @converging
 def svdvals(a: Array) -> Array:
-    return np.linalg.svd(a, compute_uv=False)
+    return _svd(a, compute_uv=False)[0]
 
 
 @converging

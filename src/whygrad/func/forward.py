@@ -10,7 +10,6 @@ import numpy as np
 
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.forward_ad import _set_fwd_grad_enabled, attach_tangent
-from whygrad.autograd.grad_mode import enable_grad
 from whygrad.autograd.pull_back import pull_back, variable
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
@@ -26,7 +25,7 @@ from whygrad.func.arguments import (
     split_aux,
     wrapped_argnums,
 )
-from whygrad.func.reverse import _run_for_vjp, bases, jacrev
+from whygrad.func.reverse import _run_for_vjp, bases, jacrev, recording
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap
 
@@ -125,7 +124,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     The backward is linear in its incoming gradients: it is recorded, and a second backward through it gives the jvp.
     """
     run, output, _ = _run_for_vjp(func, primals, None, False)
-    with enable_grad():
+    with recording():
         dummies = [variable(wrap(np.zeros(t._array.shape, t._array.dtype))) for t in run.outputs]
         tracked = [(t, g) for t, g in zip(run.outputs, dummies, strict=True) if t.requires_grad]
         pulled = pull_back([t for t, _ in tracked], run.variables, [g for _, g in tracked], records=True)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from whygrad.autograd.batched import BatchedTensor, batched
 from whygrad.autograd.dual import DualLevel
-from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.grad_mode import enable_grad, inference_mode
 from whygrad.autograd.pull_back import pull_back, to_inside, variable
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
 from whygrad.base.pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
+from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source, wrap
@@ -63,6 +64,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, run.pull, aux) if has_aux else (output, run.pull)
 
 
+def recording() -> AbstractContextManager[None]:
+    """Operations are recorded, also inside inference mode: the derivative is the transform's own."""
+    return inference_mode(False) if grad_state.inference else enable_grad()
+
+
 class _Run:
     """One evaluation of a function on variables, to be differentiated."""
 
@@ -88,9 +94,12 @@ class _Run:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         if x._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if isinstance(x._lazy_version, InferenceVersion) and type(x._array) is np.ndarray and not grad_state.derivatives:
+            x = wrap(x._array)
+            x._lazy_version = unwritten()  # an inference tensor could not be saved for the backward
         if self.outer_grad:
             return variable(x, connected=True)
-        with enable_grad():  # the vjp function may later be called where gradients are recorded
+        with recording():  # the vjp function may later be called where gradients are recorded
             return variable(x, connected=True)
 
     def finish(self, output: Any) -> None:
@@ -173,7 +182,7 @@ def _grad_and_value(func: Callable[..., Any], argnums: Argnums, has_aux: bool, a
                     kwargs: dict[str, Any]) -> tuple[Any, Any]:
     call = "grad_and_value(f)(*args)"
     run = _Run(args, argnums)
-    with run.transforming(func, kwargs), enable_grad():
+    with run.transforming(func, kwargs), recording():
         output, aux = func(*run.args, **kwargs), None
         if has_aux:
             output, aux = split_aux(output, call)
@@ -185,7 +194,7 @@ def _grad_and_value(func: Callable[..., Any], argnums: Argnums, has_aux: bool, a
         if output.requires_grad and not output.dtype.is_floating_point:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
         run.finish(output)
-    with enable_grad():
+    with recording():
         found = run.gradients([wrap(np.ones((), output._array.dtype))], run.connected, run.connected)
     gradient = tree_unflatten(found, run.spec)
     output = run.released(output)
@@ -196,7 +205,7 @@ def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnu
                  has_aux: bool) -> tuple[_Run, Any, Any]:
     call = "vjp(f, *primals)"
     run = _Run(args, argnums)
-    with run.transforming(func, {}), enable_grad():
+    with run.transforming(func, {}), recording():
         output, aux = func(*run.args), None
         if has_aux:
             output, aux = split_aux(output, call)

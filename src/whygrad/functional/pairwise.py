@@ -77,7 +77,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
     if weights._array.size != observations:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but "
                            f"got {weights._array.size} != {observations}")
-    if (weights._numbers < 0).any():
+    if not (weights._numbers >= 0).all():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
