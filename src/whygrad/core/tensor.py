@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
+from whygrad.base.linked import in_order
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Version, unwritten
 from whygrad.core.modes import grad_state
@@ -63,16 +64,6 @@ class View:
                 for _, row, statics, index, shape in in_order(self.steps):
                     step = (step, row, statics, index, shape)
                 self.steps = step
-
-
-def in_order(steps: Steps | None) -> list[Steps]:
-    """The steps of a view from its base on."""
-    found = []
-    while steps is not None:
-        found.append(steps)
-        steps = steps[0]
-    found.reverse()
-    return found
 
 
 class Meta:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import errors
+from whygrad.base.linked import in_order
 from whygrad.core.modes import grad_state
-from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, in_order, wrap
+from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
 from whygrad.functional.overriding import as_instance, rebuild
 
 

@@ -61,7 +61,7 @@ class Freezing(Subject):
                 continue
             if not self._is_new(module, made):
                 continue
-            name, record = self.audit.modules.path_of(module), held[id(weights[0])]
+            name, record = self.audit.path_of(module), held[id(weights[0])]
             names = [self.audit.name_of(p) for p in weights]
             frozen_at = [state[1] for state in switched if state is not None]
             yield finding(

@@ -174,7 +174,7 @@ class Modes(Subject):
         """A spectral norm divides by an estimate that starts at random, and is computed by forwards in training mode."""
         if not self._evaluated_first:
             return
-        layers = [(self.audit.modules.path_of(module), module, site) for module, site in self._evaluated_first.values()]
+        layers = [(self.audit.path_of(module), module, site) for module, site in self._evaluated_first.values()]
         _, module, site = layers[0]
         yield finding("evaluation-mode", "eval-before-train", "a spectral norm was used before it was computed",
                       f"{count_of(len(layers), 'layer')} with spectral_norm ({listed([path for path, _, _ in layers])}) ran in "

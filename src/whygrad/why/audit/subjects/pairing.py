@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import Tensor, array_of, is_node, is_tensor, shape_of, source_of
 from whygrad.why.gradient_flow import row_name
-from whygrad.why.record import Site
+from whygrad.why.record import Reference, Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_ROUNDS = 4
@@ -50,8 +49,8 @@ class Pairing(Subject):
         self._pairs: dict[Site, Pair] = {}
         self._input: Tensor | None = None
         # By id: tensors that functions were given in this round, and where first; what was reshaped: result, line, shape before.
-        self._used: dict[int, tuple[weakref.ref[Any], Site]] = {}
-        self._reshaped: dict[int, tuple[weakref.ref[Any], Site, tuple[int, ...]]] = {}
+        self._used: dict[int, tuple[Reference, Site]] = {}
+        self._reshaped: dict[int, tuple[Reference, Site, tuple[int, ...]]] = {}
         # Loaders that shuffle, by the line that iterates them.
         self._shuffling: dict[Site, dict[int, Any]] = {}
 
@@ -72,7 +71,7 @@ class Pairing(Subject):
         name = call.name.rpartition(".")[2]
         tensors = [x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)]
         if name in RESHAPING and tensors and is_tensor(call.result) and call.result.requires_grad:
-            self._reshaped[id(call.result)] = weakref.ref(call.result), call.site, shape_of(tensors[0])
+            self._reshaped[id(call.result)] = Reference(call.result), call.site, shape_of(tensors[0])
             drop_oldest(self._reshaped, MAX_TENSORS)
         elif name in PRODUCTS and len(tensors) == 2 and tensors[0].requires_grad != tensors[1].requires_grad:
             # A cross-entropy that is written out: target * log_softmax(prediction).
@@ -82,7 +81,7 @@ class Pairing(Subject):
                 self._note("the cross-entropy", call.site, prediction, target)
         for x in tensors:
             if not self._is_used(x, call.site):
-                self._used[id(x)] = weakref.ref(x), call.site
+                self._used[id(x)] = Reference(x), call.site
 
     def loss_called(self, call: Call) -> None:
         prediction, target = call.argument(0, "input"), call.argument(1, "target")

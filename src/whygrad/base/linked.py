@@ -1,0 +1,15 @@
+"""Chains of tuples, each of which begins with the one before it or None: adding to one costs the same however long it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def in_order(last: tuple[Any, ...] | None) -> list[tuple[Any, ...]]:
+    """The tuples of a chain, the first of them first."""
+    found = []
+    while last is not None:
+        found.append(last)
+        last = last[0]
+    found.reverse()
+    return found
