@@ -312,8 +312,8 @@ def _refuse_other_encodings(source: bytes, path: str) -> None:
         head = b"\n".join(source.splitlines()[:2])
         if not head.startswith(BOM_UTF8) and not re.search(rb"^[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+", head, re.MULTILINE):
             line = source.count(b"\n", 0, error.start) + 1
-            raise SyntaxError(f"Non-UTF-8 code starting with '\\x{source[error.start]:02x}' in file {path} on line {line}, but no "
-                              "encoding declared; see https://peps.python.org/pep-0263/ for details") from None
+            raise SyntaxError(f"Non-UTF-8 code starting with '\\x{source[error.start]:02x}' in file {path} on line {line}, but "
+                              "no encoding declared; see https://peps.python.org/pep-0263/ for details") from None
 
 
 def _run_notebook(path: str, module: ModuleType) -> None:

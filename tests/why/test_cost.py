@@ -53,3 +53,25 @@ def test_nor_do_they_under_the_watch(tmp_path: Path) -> None:
 
 def test_recording_can_be_compiled_out_for_the_comparison() -> None:
     assert 0 < measured("without", "--budget", "0.05") < 1e-3
+
+
+TIMED = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, *sys.argv[1:]], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)
+"""
+LONG_PROGRAMS = {
+    "a graph of many lines": ["h{0} = torch.relu(w * {0}.5)", "loss = loss + h{0}.detach().sum() + h{0}.sum()"],
+    "an answer on every line": ["y{0} = w * 2; y{0}.sum().backward(); g = y{0}.grad"],
+}
+
+
+@pytest.mark.parametrize("name", LONG_PROGRAMS)
+def test_the_report_is_linear_in_the_length_of_the_program(name: str, tmp_path: Path) -> None:
+    """What was as the square of it took a minute for these."""
+    lines = [line.format(i) for i in range(600) for line in LONG_PROGRAMS[name]]
+    head = "import torch\nw = torch.randn(3, requires_grad=True)\nloss = w.sum()\n"
+    (tmp_path / "long.py").write_text(head + "\n".join([*lines, "loss.backward()", ""]))
+    done = subprocess.run([sys.executable, "-c", TIMED, "-m", "whygrad", "run", "--html=report.html", "long.py"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})
+    assert float(done.stdout) < 20
