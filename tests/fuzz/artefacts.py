@@ -15,10 +15,12 @@ REASONS = {
     "expanded gradient": "torch may hand out an expanded gradient that cannot be written to; ours is always the user's own",
     "inference": "of an inference tensor outside the mode, torch writes before it refuses to, and counts its own inner writes as "
                  "versions of results: no such statement is in the tables",
-    "resized": "an `out=` of another shape is resized inside its storage, which its views show; mean and matmul resize it before "
-               "they refuse",
+    "resized": "an `out=` of another shape is resized inside its storage, which its views show, and before some functions "
+               "refuse it: then the program ends",
     "inner views": "tensordot and einsum give views of their inner results, whose strides and nodes show: not in the tables",
     "bits": "view(dtype) shows the bits of a NaN, whose sign is not the same on both sides: not in the tables",
+    "hook of a view": "torch 2.13 crashes in register_hook of a view whose base was written, unless its grad_fn was looked at "
+                      "before: it is, after every statement",
     "jumps": "sign, remainder, floor or a comparison of what is 0 but for rounding: the tables compare with numbers beside 0",
     "half sums": "torch adds half precision in another order in each of its kernels: compared in float64 alone",
 }

@@ -15,7 +15,7 @@ import torch
 
 import whygrad
 
-from .comparing import LIBRARIES, compare_values, execute, told
+from .comparing import LIBRARIES, compare_values, default_float64, execute, told
 
 Case = dict[str, Any]
 
@@ -49,7 +49,7 @@ SCHEDULERS = ["None", "StepLR(o, 2, 0.5)", "ExponentialLR(o, 0.9)", "CosineAnnea
 PROGRAM = """
 torch.manual_seed({seed})
 def build():
-    model = torch.nn.Sequential({layers}).double()
+    model = torch.nn.Sequential({layers})
     p = model.parameters()
     o = torch.optim.{optimizer}
     return model, o, None if {scheduler!r} == "None" else torch.optim.lr_scheduler.{scheduler}
@@ -94,7 +94,8 @@ class Trainings:
             names = {"torch": library, "seen": [], "rates": [],
                      "save": lambda state, T=library: files.setdefault(T, _saved(T, state)),
                      "load": lambda data, T=library: T.load(BytesIO(files[torch] if case["reader"] == "other" else data))}
-            outcomes.append((told(execute(program, names)), names["seen"], names["rates"]))
+            with default_float64():
+                outcomes.append((told(execute(program, names)), names["seen"], names["rates"]))
         theirs, ours = outcomes
         if theirs[0] != ours[0]:
             return f"torch gives {theirs[0]}, we give {ours[0]}"
@@ -117,7 +118,7 @@ class Trainings:
         yield from ({**case, name: case[name] - 1} for name in ("before", "after") if case[name] > 1)
 
     def script(self, case: Case) -> str:
-        return ("import io, torch  # or: import whygrad as torch\nseen, rates = [], []\n"
+        return ("import io, torch  # or: import whygrad as torch\ntorch.set_default_dtype(torch.float64)\nseen, rates = [], []\n"
                 "def save(state): torch.save(state, file := io.BytesIO()); return file\n"
                 f"def load(file): file.seek(0); return torch.load(file)\n{_program(case)}print(seen, rates)\n")
 
