@@ -113,7 +113,7 @@ def in_memory(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.n
 
 def forward(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
     """The results as they are read: some views are conjugated or negated then."""
-    turn = turning([(row, statics, None, ())]) or np.asarray
+    turn = turning((None, row, statics, None, ())) or np.asarray
     return [turn(x) for x in in_memory(row, arrays, statics)]
 
 

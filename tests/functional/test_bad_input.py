@@ -42,6 +42,22 @@ y = T.tensor([[0.5, 0.25, 0.75], [0.1, 0.2, 0.9]])
 # insides (C++ files, addresses, lists of signatures) or comes from Python's own call machinery.
 CASES: dict[str, str] = {}
 
+CASES["found by fuzzing"] = """
+    c > 0
+    c <= 1.5
+    c < 2
+    T.pow(n, 2, out=g)
+    T.add(b, b, out=g)
+    T.mul(n, n, out=g)
+    T.maximum(n, n, out=g)
+    x[:1].expand(2, 3).scatter_(0, j, 1.)
+    x[:1].expand(2, 3).scatter_reduce_(0, j, v[None], 'sum')
+    T.cross(x, d, dim=1)
+    T.cross(n, x, dim=1)
+    T.cross(b, x, dim=1)
+    T.linalg.cross(x, n)
+    F.dropout(n)
+"""
 CASES["creation"] = """
     T.tensor('abc')
     T.tensor(None)

@@ -5,6 +5,7 @@ WHYGRAD_KILLS sets how often (100 for a thorough run).
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 from pathlib import Path
@@ -13,7 +14,6 @@ from fuzz.kills import Saver
 
 import whygrad
 from whygrad import io as checkpoint
-from whygrad.io import atomic
 
 KILLS = int(os.environ.get("WHYGRAD_KILLS", "20"))
 
@@ -26,7 +26,7 @@ def test_what_a_killed_save_has_left_is_removed_by_the_next(tmp_path: Path) -> N
         if path is not young:
             os.utime(path, (1e9, 1e9))
     with in_use.open("rb") as file:
-        atomic.flock(file.fileno(), atomic.LOCK_EX)
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         checkpoint.save(whygrad.ones(2), tmp_path / "a.pt")
     assert {path for path in (left, young, foreign, in_use) if path.exists()} == {young, foreign, in_use}
     assert checkpoint.load(tmp_path / "a.pt").tolist() == [1, 1]

@@ -15,12 +15,9 @@ from collections.abc import Iterator
 from typing import IO
 
 try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
+    import fcntl
 except ImportError:  # Windows, where a file that is open cannot be removed anyway
-    LOCK_EX = LOCK_NB = 0
-
-    def flock(descriptor: int, how: int) -> None: ...
-
+    fcntl = None  # type: ignore[assignment]
 
 YOUNG = 60.0  # seconds: a temporary file may be so new that its writer has not locked it yet
 
@@ -47,7 +44,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     try:
         with open(temporary, "xb") as file:
             with contextlib.suppress(OSError):  # some network file systems have no locks
-                flock(file.fileno(), LOCK_EX | LOCK_NB)
+                _lock(file)
             if existing is not None:
                 os.chmod(temporary, stat.S_IMODE(existing.st_mode))
             yield file
@@ -67,6 +64,12 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             os.close(descriptor)
 
 
+def _lock(file: IO[bytes]) -> None:
+    """BlockingIOError if another process has locked it."""
+    if fcntl is not None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _remove_left_files(target: str) -> None:
     """Temporary files of `target` that no living process has locked."""
     folder, name = os.path.split(target)
@@ -75,5 +78,5 @@ def _remove_left_files(target: str) -> None:
         for entry in entries:
             if pattern.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > YOUNG:
                 with contextlib.suppress(OSError), open(entry.path, "rb") as file:
-                    flock(file.fileno(), LOCK_EX | LOCK_NB)
+                    _lock(file)
                     os.unlink(entry.path)
