@@ -22,7 +22,8 @@ Case = dict[str, Any]
 LAYERS = ["torch.nn.Linear({i}, {o})", "torch.nn.Sequential(torch.nn.Linear({i}, {o}), torch.nn.Tanh())",
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}, bias=False), torch.nn.ReLU())",
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}), torch.nn.GELU(), torch.nn.LayerNorm({o}))",
-          # Without a bias: its gradient would be 0 but for rounding, which Adam scales up to a whole step.
+          # Without a bias: its gradient would be 0 but for rounding, which Adam scales up to a whole step. Widths begin at 3 for
+          # the same reason: a LayerNorm of two elements gives 1 and -1.
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}, bias=False), torch.nn.BatchNorm1d({o}), torch.nn.SiLU())",
           "torch.nn.Sequential(torch.nn.Dropout(0.25), torch.nn.Linear({i}, {o}))",
           "torch.nn.Sequential(torch.nn.Unflatten(1, (1, {i})), torch.nn.Conv1d(1, {o}, {i}), torch.nn.Flatten())",
@@ -81,7 +82,7 @@ class Trainings:
 
     def make(self, choose: random.Random) -> Case:
         return {"seed": choose.randrange(1000), "layers": [choose.choice(LAYERS) for _ in range(choose.randint(1, 3))],
-                "width": choose.randint(2, 8), "loss": choose.choice(LOSSES), "optimizer": choose.choice(OPTIMIZERS),
+                "width": choose.randint(3, 8), "loss": choose.choice(LOSSES), "optimizer": choose.choice(OPTIMIZERS),
                 "scheduler": choose.choice(SCHEDULERS), "before": choose.randint(0, 5), "after": choose.randint(1, 5),
                 "clip": choose.choice(["pass", "pass", "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)"]),
                 "reader": choose.choice(["own", "own", "other"])}
@@ -113,7 +114,7 @@ class Trainings:
         layers = case["layers"]
         yield from ({**case, "layers": layers[:i] + layers[i + 1:]} for i in range(len(layers)) if len(layers) > 1)
         plain = {"layers": LAYERS[:1], "scheduler": "None", "optimizer": OPTIMIZERS[0], "loss": LOSSES[0], "clip": "pass",
-                 "reader": "own", "before": 0, "after": 1, "width": 2, "seed": 0}
+                 "reader": "own", "before": 0, "after": 1, "width": 3, "seed": 0}
         yield from ({**case, name: value} for name, value in plain.items() if case[name] != value)
         yield from ({**case, name: case[name] - 1} for name in ("before", "after") if case[name] > 1)
 
