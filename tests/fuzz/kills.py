@@ -22,7 +22,7 @@ import whygrad
 from whygrad import io as checkpoint
 from whygrad.base import disk_cache
 
-SAVER = """
+SAVER = r"""
 import os, sys, numpy as np, whygrad
 from whygrad import io
 from whygrad.base import disk_cache
@@ -33,13 +33,13 @@ for line in sys.stdin:
         os.waitpid(child, 0)
         continue
     step = int(line)
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\n" % os.getpid())
     while True:
         step += 1
         weights = [whygrad.from_numpy(np.full(200_000, step, np.float32)) for _ in range(3)]
         io.save({"step": step, "weights": weights}, os.path.join(sys.argv[1], "model.pt"))
         disk_cache.write("whygrad_kernel.o", step.to_bytes(8, "little") * 50_000)
-        print("saved", flush=True)
+        os.write(1, b"saved\n")  # at once: a child that is killed must not leave a part of a line
 """
 
 
