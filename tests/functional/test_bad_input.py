@@ -58,6 +58,22 @@ CASES["dtypes that one kernel does not take"] = """
     T.ones(2, 2, dtype=T.complex64).index_reduce_(0, i, T.ones(2, 2, dtype=T.complex64), 'amax')
     T.ones(2, 2, dtype=T.complex64).index_reduce_(0, i, T.ones(2, 2, dtype=T.complex64), 'amin')
 """
+CASES["found by fuzzing"] = """
+    c > 0
+    c <= 1.5
+    c < 2
+    T.pow(n, 2, out=g)
+    T.add(b, b, out=g)
+    T.mul(n, n, out=g)
+    T.maximum(n, n, out=g)
+    x[:1].expand(2, 3).scatter_(0, j, 1.)
+    x[:1].expand(2, 3).scatter_reduce_(0, j, v[None], 'sum')
+    T.cross(x, d, dim=1)
+    T.cross(n, x, dim=1)
+    T.cross(b, x, dim=1)
+    T.linalg.cross(x, n)
+    F.dropout(n)
+"""
 CASES["creation"] = """
     T.tensor('abc')
     T.tensor(None)

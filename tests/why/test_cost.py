@@ -71,3 +71,20 @@ def test_memory_does_not_grow_with_the_steps() -> None:
     """`python -m benchmarks.watching --memory` goes on to 50,000."""
     early, late = [float(line.split()[2]) for line in watching("--memory", "1000", "4000")]
     assert late - early < 1.0
+
+
+LONG_PROGRAMS = {
+    "a graph of many lines": ["h{0} = torch.relu(w * {0}.5)", "loss = loss + h{0}.detach().sum() + h{0}.sum()"],
+    "an answer on every line": ["y{0} = w * 2; y{0}.sum().backward(); g = y{0}.grad"],
+}
+
+
+@pytest.mark.parametrize("name", LONG_PROGRAMS)
+def test_reports_of_long_programs_end(name: str, tmp_path: Path) -> None:
+    """What was as the square of their length took a minute for these."""
+    lines = [line.format(i) for i in range(600) for line in LONG_PROGRAMS[name]]
+    head = "import torch\nw = torch.randn(3, requires_grad=True)\nloss = w.sum()\n"
+    (tmp_path / "long.py").write_text(head + "\n".join([*lines, "loss.backward()", ""]))
+    done = subprocess.run([sys.executable, "-m", "whygrad", "run", "--html=report.html", "long.py"], cwd=tmp_path, timeout=300,
+                          capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})
+    assert "long.py" in (tmp_path / "report.html").read_text() and not done.stdout

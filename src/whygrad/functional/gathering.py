@@ -12,6 +12,7 @@ from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.dtypes import c_name
 from whygrad.base.on_demand import on_demand
+from whygrad.base.overlap import SHARED, is_expanded
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -182,6 +183,8 @@ def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
     check_disjoint(self, inputs[1:])
+    if is_expanded(self._array):
+        raise RuntimeError(SHARED)
     return write("scatter", self, self, *inputs, **statics)
 
 

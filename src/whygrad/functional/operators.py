@@ -69,6 +69,7 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
     `ready` are the kinds of dtype the row takes as they are.
     """
     row, function = TABLE[row_name], FUNCTIONS[row_name]
+    beside_number = "dFD" if "c" in ready else "d"
     spec = SPECS[f"Tensor.{called}"] if called else Spec(f"Tensor.{name}", function)
 
     of_tensors: Function
@@ -101,7 +102,7 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
                     return of_tensors(self, other)
                 except MemoryError as error:
                     raise out_of_memory(error) from None
-        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in "dFD"):
+        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in beside_number):
             try:
                 return of_number(self, other)
             except MemoryError as error:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_scatter_reduce import UFUNCS
+from whygrad.base.overlap import check_overlap
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
@@ -63,6 +64,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Tensor:
     check_inplace(self, (self, src))
     inputs, statics = _scatter_reduce_arguments(self, dim, index, src, reduce, include_self)
+    check_overlap(self._array, ())
     check_disjoint(self, inputs)
     return write("scatter_reduce", self, self, *inputs, **statics)
 

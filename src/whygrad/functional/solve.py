@@ -28,7 +28,6 @@ from whygrad.functional.matrices import (
     read_matrices,
 )
 from whygrad.functional.outs import with_outs
-from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, run, with_out
 from whygrad.ops.table import TABLE
 
@@ -301,10 +300,11 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Te
     if lengths != [3, 3]:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
     broadcast_shapes(input._array.shape, other._array.shape)
-    operands = promote("cross", input, other)
-    if operands[0]._array.dtype.kind == "b":
+    if input._array.dtype.kind == "b":
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
-    result = apply(TABLE["cross"], *operands, axis=axis)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {other.dtype.scalar_name}")
+    result = apply(TABLE["cross"], input, other, axis=axis)
     return with_out("linalg_cross", result, out, input, other)
 
 

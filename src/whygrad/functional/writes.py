@@ -101,7 +101,7 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         place = concerned((result, out))
         if place is not None:  # `out=` is not for transforms
             raise grad_state.levels[place].no_out(name)
-    if grad_state.grad and result._array.dtype.kind in "fVc" and (
+    if grad_state.grad and (result._array.dtype.kind in "fVc" or (name in TABLE and TABLE[name].rules)) and (
             out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

@@ -19,7 +19,6 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed anyway
     fcntl = None  # type: ignore[assignment]
 
-
 YOUNG = 60.0  # seconds: a temporary file may be so new that its writer has not locked it yet
 
 _cleaned: set[str] = set()  # paths whose folders this process has looked through
@@ -66,7 +65,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Raises OSError if another process has locked it."""
+    """Raises BlockingIOError if another process has locked it."""
     if fcntl is not None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
