@@ -6,7 +6,6 @@ WHYGRAD_KILLS sets how often (100 for a thorough run).
 from __future__ import annotations
 
 import fcntl
-import fcntl
 import os
 import random
 from pathlib import Path

@@ -87,4 +87,5 @@ def test_reports_of_long_programs_end(name: str, tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(head + "\n".join([*lines, "loss.backward()", ""]))
     done = subprocess.run([sys.executable, "-m", "whygrad", "run", "--html=report.html", "long.py"], cwd=tmp_path, timeout=300,
                           capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})
-    assert "long.py" in (tmp_path / "report.html").read_text() and not done.stdout
+    assert not done.stdout
+    assert "long.py" in (tmp_path / "report.html").read_text()
