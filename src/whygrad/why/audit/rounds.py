@@ -42,6 +42,8 @@ def is_listened(number: int) -> bool:
 
 
 def next_look(number: int) -> int:
-    """The first round behind one in which the audit rests that may be looked at more closely: later ones are all listened to
-    (`LISTENED_FIRST`, and the powers of two behind it, are multiples of `LISTENED_LATER`)."""
-    return number + 1 if number < LISTENED_FIRST else (number // LISTENED_LATER + 1) * LISTENED_LATER
+    """The first round behind one in which the audit rests that may be looked at more closely: later ones are all listened to or
+    sampled (`LISTENED_FIRST`, and the powers of two behind it, are multiples of `LISTENED_LATER`)."""
+    if number < LISTENED_FIRST:
+        return number + 1
+    return min((number // every + 1) * every for every in (LISTENED_LATER, SAMPLED_EVERY))
