@@ -186,6 +186,12 @@ def loop_around(file: str, statement: ast.stmt) -> ast.stmt | None:
     return None if found is None or found.lineno < getattr(scope, "lineno", 0) else found
 
 
+def is_tried(file: str, statement: ast.stmt) -> bool:
+    """True if a statement stands in a `try` with handlers, which may want to know no more than whether it raises."""
+    around = _around(file, statement, ast.Try)
+    return isinstance(around, ast.Try) and bool(around.handlers)
+
+
 def is_overwritten(file: str, statement: ast.stmt, name: str) -> bool:
     """True if each turn of a loop binds a name anew, nobody reads it in the loop, and somebody does after the loop."""
     loop = loop_around(file, statement)
@@ -198,14 +204,21 @@ def is_overwritten(file: str, statement: ast.stmt, name: str) -> bool:
 
 
 def is_read_after(file: str, statement: ast.stmt, name: str) -> bool:
-    """True if the value that a statement binds to a name may be read: below it, or in the next turn of a loop around it."""
+    """True if the value that a statement binds to a name may be read: below it, in the next turn of a loop around it, or by other
+    functions and modules."""
     scope = scope_around(file, statement)
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return True
+    inner = [n for n in ast.walk(scope) if n is not scope and isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    declared = {n for s in ast.walk(scope) if isinstance(s, (ast.Global, ast.Nonlocal)) for n in s.names}
+    if name in declared or any(isinstance(n, ast.Name) and n.id == name for f in inner for n in ast.walk(f)):
+        return True
     innermost = loop_around(file, statement)
     if innermost is not None and name not in targets_of(innermost):
         return True  # the next turn may read it
-    end = statement.end_lineno or statement.lineno
+    end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
     last = None if innermost is None else innermost.end_lineno
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno > end
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) >= end
                and (last is None or n.lineno <= last) for n in ast.walk(scope))
 
 

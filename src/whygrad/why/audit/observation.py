@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from whygrad.why.engine import is_tensor
 from whygrad.why.record import Site
 
 
@@ -19,6 +20,19 @@ class Call(NamedTuple):
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
         return self.args[position] if len(self.args) > position else self.kwargs.get(name, default)
+
+
+def tensors_of(call: Call | ModuleCall) -> list[Any]:
+    """The tensors that a function or module was given, those in lists and tuples as well."""
+    found: list[Any] = []
+    pending = [*call.args, *call.kwargs.values()]
+    while pending:
+        x = pending.pop(0)
+        if is_tensor(x):
+            found.append(x)
+        elif isinstance(x, (tuple, list)):
+            pending += x
+    return found
 
 
 class ModuleCall(NamedTuple):

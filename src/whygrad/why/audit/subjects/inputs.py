@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
-from whygrad.why.engine import Tensor, array_of, is_grad_enabled, is_tensor, kind_of, size_of
+from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
 from whygrad.why.record import Site
 
@@ -90,12 +90,12 @@ class Inputs(Subject):
             return
         history = self.histories.setdefault(id(call.module), InputHistory(call.module))
         if len(history.fingerprints) < 64:
-            history.fingerprints.add(tuple(map(checksum, _tensors(call))))
+            history.fingerprints.add(tuple(map(checksum, tensors_of(call))))
         history.rounds.add(self.audit.round)
         history.site, history.made = call.site, self.audit.provenance.of(t)
         array = array_of(t)
         history.kind, history.batch = array.dtype.kind, array.shape[0] if array.ndim else 0
-        for x in _tensors(call):  # a second argument may say what the first does not
+        for x in tensors_of(call):  # a second argument may say what the first does not
             values = array_of(x)
             if values.size and values.dtype.kind in "fiu":
                 history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
@@ -109,7 +109,7 @@ class Inputs(Subject):
         self._used = set()
 
     def called(self, call: Call) -> None:
-        self._used.update(id(x) for x in (*call.args, *call.kwargs.values()) if is_tensor(x))
+        self._used.update(map(id, tensors_of(call)))
 
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
@@ -200,19 +200,6 @@ class Inputs(Subject):
         """True if the program says that it overfits one batch on purpose."""
         here = locate(site)
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
-
-
-def _tensors(call: ModuleCall) -> list[Tensor]:
-    """The tensors that a module is given, those in tuples (the state of a recurrent layer) as well."""
-    found: list[Tensor] = []
-    pending = [*call.args, *call.kwargs.values()]
-    while pending:
-        x = pending.pop(0)
-        if is_tensor(x):
-            found.append(x)
-        elif isinstance(x, (tuple, list)):
-            pending += x
-    return found
 
 
 def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:

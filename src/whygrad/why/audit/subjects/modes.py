@@ -101,8 +101,8 @@ class Modes(Subject):
         module = call.module
         if not call.depth:
             self._last_called = module
-        elif ("BatchNorm" in type(module).__name__ and module.training and module.track_running_stats and is_grad_enabled()
-                and module.weight is not None):
+        elif ("BatchNorm" in type(module).__name__ and module.training and getattr(module, "track_running_stats", False)
+                and getattr(module, "weight", None) is not None and is_grad_enabled()):
             if module.weight.requires_grad:
                 self._drifting.pop(id(module), None)
             else:

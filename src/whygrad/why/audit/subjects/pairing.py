@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -47,29 +48,41 @@ class Pairing(Subject):
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self._pairs: dict[Site, Pair] = {}
+        # The input of the only model that was called in this round, and how many were.
         self._input: Tensor | None = None
+        self._calls = 0
         # By id: tensors that functions were given in this round, and where first; what was reshaped: result, line, shape before.
         self._used: dict[int, tuple[Reference, Site]] = {}
         self._reshaped: dict[int, tuple[Reference, Site, tuple[int, ...]]] = {}
-        # Loaders that shuffle, by the line that iterates them.
-        self._shuffling: dict[Site, dict[int, Any]] = {}
+        # Pairs of loaders that one line iterates in one round, each of which shuffles a dataset of its own: the rounds.
+        self._last_iterated: tuple[Site, int, weakref.ref[Any]] | None = None
+        self._zipped: dict[Site, set[int]] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
-        if type(getattr(loader, "sampler", None)).__name__ == "RandomSampler":
-            self._shuffling.setdefault(site, {})[id(loader)] = loader
-            drop_oldest(self._shuffling, MAX_SITES)
+        if type(sampler := getattr(loader, "sampler", None)).__name__ != "RandomSampler" or sampler.generator is not None:
+            return
+        line, number, reference = self._last_iterated or (None, 0, None)
+        other = None if reference is None else reference()
+        if (line == site and number == self.audit.round and other is not None and other.dataset is not loader.dataset
+                and len(other.dataset) == len(loader.dataset)):
+            self._zipped.setdefault(site, set()).add(number)
+            drop_oldest(self._zipped, MAX_SITES)
+        self._last_iterated = site, self.audit.round, weakref.ref(loader)
 
     def module_called(self, call: ModuleCall) -> None:
         if call.depth == 0:
-            self._input = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
+            self._calls += 1
+            inputs = [x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)]
+            self._input = inputs[0] if inputs and self._calls == 1 else None
 
     def round_ended(self, number: int) -> None:
         self._input = None
+        self._calls = 0
         self._used.clear()
 
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
-        tensors = [x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)]
+        tensors = tensors_of(call)
         if name in RESHAPING and tensors and is_tensor(call.result) and call.result.requires_grad:
             self._reshaped[id(call.result)] = Reference(call.result), call.site, shape_of(tensors[0])
             drop_oldest(self._reshaped, MAX_TENSORS)
@@ -79,7 +92,7 @@ class Pairing(Subject):
             source = source_of(prediction)
             if is_node(source) and row_name(source) == "log_softmax" and shape_of(prediction) == shape_of(target):
                 self._note("the cross-entropy", call.site, prediction, target)
-        for x in tensors:
+        for x in tensors if name not in DRAWN else ():
             if not self._is_used(x, call.site):
                 self._used[id(x)] = Reference(x), call.site
 
@@ -105,7 +118,7 @@ class Pairing(Subject):
         known = self._reshaped.get(id(prediction))
         if name == "cross_entropy" and known is not None and known[0]() is prediction:
             before, after = known[2], shape_of(prediction)
-            if len(after) == 2 and len(before) > 2 and before[1] == after[1] != before[-1]:
+            if len(after) == 2 and len(before) > 2 and before[1] == after[1] != before[-1] and after[0] != before[0]:
                 pair.mixed = known[1], before, after
 
     def _is_used(self, t: Tensor, site: Site) -> bool:
@@ -125,7 +138,7 @@ class Pairing(Subject):
             if pair.unrelated == pair.rounds:
                 yield self._unrelated(site, pair)
             if pair.counting == pair.rounds:
-                yield from self._zipped(site, pair)
+                yield from self._shuffled_by_two(site, pair)
 
     def _shuffled_apart(self, site: Site, pair: Pair) -> Iterator[Finding]:
         ours, theirs = _permutations(pair.target), _permutations(pair.given)
@@ -161,19 +174,15 @@ class Pairing(Subject):
                        at=site, causes=(*lines[:2], *([] if pair.given is None else [pair.given.site]), site),
                        symptom="wrong-value", odd=is_drawn)
 
-    def _zipped(self, site: Site, pair: Pair) -> Iterator[Finding]:
+    def _shuffled_by_two(self, site: Site, pair: Pair) -> Iterator[Finding]:
         """Rows are compared with the rows of the same number, which come from two loaders that shuffle."""
-        for line, loaders in self._shuffling.items():
-            known = list(loaders.values())
-            sizes = {len(loader.dataset) for loader in known}
-            generators = {id(loader.sampler.generator) for loader in known if loader.sampler.generator is not None}
-            if len(known) > 1 and len(sizes) == 1 and not generators:
-                yield finding("pairs", "labels-shuffled", "two loaders shuffle what belongs together",
-                              f"{pair.name} {at(site)} takes row i of one batch and row i of the other for a pair (its targets "
-                              f"are 0, 1, 2, ...), but the batches come from {len(known)} loaders, iterated {at(line)}, each of "
-                              "which shuffles on its own.",
-                              "put both into one dataset (TensorDataset(a, b)), so that one order holds for both.",
-                              at=site, causes=(line, site), symptom="wrong-value")
+        for line in self._zipped:
+            yield finding("pairs", "labels-shuffled", "two loaders shuffle what belongs together",
+                          f"{pair.name} {at(site)} takes row i of one batch and row i of the other for a pair (its targets are "
+                          f"0, 1, 2, ...), but the batches come from two loaders, iterated {at(line)}, each of which shuffles "
+                          "on its own.",
+                          "put both into one dataset (TensorDataset(a, b)), so that one order holds for both.",
+                          at=site, causes=(line, site), symptom="wrong-value")
 
 
 def _permutations(made: Made | None) -> dict[int, Made]:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from whygrad.why import engine
 from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.subject import Subject
@@ -14,7 +15,7 @@ from whygrad.why.causes import at
 from whygrad.why.engine import is_node, is_parameter, is_tensor, source_of
 from whygrad.why.gradient_flow import summands_of
 from whygrad.why.locations import SourceLocation, locate
-from whygrad.why.program_text import called_name, is_overwritten, is_read_after, rebound_names, statement_of
+from whygrad.why.program_text import called_name, is_overwritten, is_read_after, is_tried, rebound_names, statement_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -55,7 +56,7 @@ class Statements(Subject):
         # Statements in a loop whose names are overwritten in each turn, by line: (position in a tuple, name). What they made
         # since the last backward, and the rounds in which the last of several was a summand of the loss.
         self._overwriting: dict[Site, list[tuple[int, str]]] = {}
-        self._made: dict[tuple[Site, str], list[weakref.ref[Any]]] = {}
+        self._made: dict[tuple[Site, str], list[tuple[weakref.ref[Any], int]]] = {}
         self._lost: dict[tuple[Site, str], dict[int, int]] = {}
 
     def called(self, call: Call) -> None:
@@ -75,7 +76,7 @@ class Statements(Subject):
         name = ""
         if isinstance(statement, ast.Expr):
             is_dropped = (called_name(statement.value) == function and not function.endswith("_") and function not in OF_MODULES
-                          and not isinstance(statement.value, ast.Await))
+                          and not is_tried(where.file, statement))
         else:
             name = next((n for n in rebound_names(statement) if n.isidentifier()), "")
             is_dropped = isinstance(statement, ast.Assign) and bool(name) and not is_read_after(where.file, statement, name)
@@ -94,16 +95,17 @@ class Statements(Subject):
         for position, name in names:
             output = call.output[position] if position < len(call.output) else None
             if is_tensor(output) and is_node(source := source_of(output)):
-                self._made.setdefault((call.site, name), []).append(weakref.ref(source))
+                self._made.setdefault((call.site, name), []).append((weakref.ref(source), id(call.module)))
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         if not self._made:
             return
         summands = set(map(id, summands_of(root)))
-        for key, references in self._made.items():
-            alive = [node for reference in references if (node := reference()) is not None]
-            if len(references) > 1 and alive and id(alive[-1]) in summands and not any(id(n) in summands for n in alive[:-1]):
-                self._lost.setdefault(key, {})[self.audit.round] = len(references)
+        for key, made in self._made.items():
+            alive = [node for reference, _ in made if (node := reference()) is not None]
+            is_of_layers = len({module for _, module in made}) == len(made) > 1  # a recurrent cell is one module, for each place
+            if is_of_layers and alive and id(alive[-1]) in summands and not any(id(n) in summands for n in alive[:-1]):
+                self._lost.setdefault(key, {})[self.audit.round] = len(made)
         self._made.clear()
 
     def was_seen(self, check: str) -> bool:
@@ -128,5 +130,6 @@ class Statements(Subject):
                 yield finding("kept", "result-dropped", "the result of a call is dropped",
                               f"{where.quoted()} returns a new tensor and changes nothing, and nobody keeps what it "
                               "returns: this line has no effect.",
-                              f"assign the result, or use the method that works in place ({function}_), if there is one.",
+                              "assign the result" + (f", or use the method that works in place ({function}_)."
+                                                     if hasattr(engine.current.tensor_class, f"{function}_") else "."),
                               at=where, causes=(where,), symptom="no-update", odd=not concerns)
