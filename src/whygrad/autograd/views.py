@@ -10,11 +10,11 @@ import numpy as np
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.backends import raw, tensor
 from whygrad.base import errors
-from whygrad.base.linked import in_order
+from whygrad.base.linked import Steps, in_order
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Steps, Tensor, source, wrap
+from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.functional.conj_neg import turning
 from whygrad.functional.writes import copy_
 from whygrad.why import record as why

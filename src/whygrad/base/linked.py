@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# Of a view, see core/tensor.py.
+Steps = tuple[Any, Any, dict[str, Any], int | None, tuple[int, ...]]
+
 
 def in_order(last: tuple[Any, ...] | None) -> list[tuple[Any, ...]]:
     """The tuples of a chain, the first of them first."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
-from whygrad.base.linked import in_order
+from whygrad.base.linked import Steps, in_order
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Version, unwritten
 from whygrad.core.modes import grad_state
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 # class: filled by functional/conj_neg.py.
 TURNED: set[type] = set()
 TURNING: dict[str, Callable[[Any], None]] = {}
-
-
-Steps = tuple[Any, Any, dict[str, Any], int | None, tuple[int, ...]]  # of a view, see there
 
 
 class View:

@@ -180,8 +180,9 @@ def end_of(geometry: Geometry) -> int:
 
 
 def element_strides(array: Any) -> tuple[int, ...]:
-    if not array.size and not any(array.strides):
-        # NumPy gives arrays without elements strides of 0: those of a contiguous one are torch's but for permuted views.
+    if not array.size and not any(array.strides) and getattr(array.base, "size", 0) != 1:
+        # NumPy gives arrays without elements strides of 0: those of a contiguous one are torch's but for permuted views, and for
+        # a single element that was expanded.
         return tuple([math.prod([max(n, 1) for n in array.shape[axis + 1:]]) for axis in range(array.ndim)])
     itemsize = array.itemsize
     return tuple([s // itemsize for s in array.strides])

@@ -20,7 +20,7 @@ from whygrad.functional.arguments import check_range, invalid_combination, is_nu
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.out_dtypes import check_out_dtype
 from whygrad.functional.promotion import promote
-from whygrad.ops.table import TABLE
+from whygrad.ops.table import TABLE, Rule
 
 _COPY = specialization_of(TABLE["copy"], "tt")
 
@@ -91,6 +91,10 @@ def zero_(self: Tensor) -> Tensor:
 RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})
 
 
+def _is_differentiable(name: str) -> bool:
+    return name in TABLE and any(isinstance(rule, Rule) for rule in TABLE[name].rules.values())
+
+
 def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     """Put a result into `out`, as torch does for `out=`; give the result itself if there is none."""
     if out is None:
@@ -101,7 +105,7 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         place = concerned((result, out))
         if place is not None:  # `out=` is not for transforms
             raise grad_state.levels[place].no_out(name)
-    if grad_state.grad and (result._array.dtype.kind in "fVc" or (name in TABLE and TABLE[name].rules)) and (
+    if grad_state.grad and (result._array.dtype.kind in "fVc" or _is_differentiable(name)) and (
             out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

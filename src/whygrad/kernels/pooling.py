@@ -53,7 +53,7 @@ def evenly(axis: Axis) -> Sliding | None:
     """An adaptive axis whose windows are all alike, as a sliding one."""
     if isinstance(axis, Sliding):
         return axis
-    if axis.size % axis.out:
+    if not axis.out or axis.size % axis.out:
         return None
     return Sliding(axis.size, axis.size // axis.out, axis.size // axis.out, 0, 1, axis.out)
 

@@ -25,6 +25,8 @@ NOTHING = 1e-5
 MIN_STEPS = 5
 # Steps in a row that leave a weight exactly as it is, after others that moved it; the gradient is no smaller than this share.
 MIN_STUCK, SHARE_OF_GRADIENT = 4, 1e-2
+# A step of this size, relative to the weight, may be lost in rounding: in float32, and in half precision.
+ROUNDED, ROUNDED_SHORT = 1e-6, 1e-2
 # Gradients below this share of the loss are what rounding leaves of zero.
 ROUNDING = 1e-6
 # Values beside which float32 rounds usual updates away.
@@ -64,7 +66,7 @@ class Moves:
         self.overwritten: list[tuple[int, Site | None]] = []
         self.frozen_moves = 0
         # Observed steps that moved it, and the largest gradient then; those since that did not, and the round of the first.
-        self.moved_steps, self.moving_gradient = 0, 0.0
+        self.moved_steps, self.moving_gradient, self.moving_rate = 0, 0.0, 0.0
         self.stuck_steps, self.stuck_since = 0, 0
         # True once somebody else has written it: from then on its values are compared in every round.
         self.is_written = False
@@ -155,7 +157,9 @@ class Movement(Subject):
         distance = dict(zip(map(id, alike), distances([m.p for m in alike], [m.before for m in alike]), strict=True))
         for m in measured:
             moved = distance.get(id(m), 0.0)
-            self._note_stuck(m, moved, gradients.get(id(m.p), 0.0) if m.p.requires_grad else 0.0, rates.get(id(m.p), 0.0))
+            gradient, rate = gradients.get(id(m.p), 0.0) if m.p.requires_grad else 0.0, rates.get(id(m.p), 0.0)
+            if moved or rate * gradient > (ROUNDED_SHORT if _is_short(m.p) else ROUNDED) * m.size_before:
+                self._note_stuck(m, moved, gradient, rate)
             self._measure(m.p, m, moved)
         self.audit.watch.forget_data_writes()
 
@@ -163,9 +167,9 @@ class Movement(Subject):
         """A step that changes nothing has ignored the gradient, if such gradients have moved the weight before."""
         if moved:
             known.moved_steps += 1
-            known.moving_gradient = max(known.moving_gradient, gradient)
+            known.moving_gradient, known.moving_rate = max(known.moving_gradient, gradient), max(known.moving_rate, rate)
             known.stuck_steps = 0
-        elif gradient > SHARE_OF_GRADIENT * known.moving_gradient and rate and known.moved_steps:
+        elif gradient > SHARE_OF_GRADIENT * known.moving_gradient and rate > SHARE_OF_GRADIENT * known.moving_rate:
             known.stuck_since = known.stuck_since if known.stuck_steps else self.audit.round
             known.stuck_steps += 1
 

@@ -135,7 +135,7 @@ class Pairing(Subject):
                 continue
             yield from self._shuffled_apart(site, pair)
             yield from self._mixed_up(site, pair)
-            if pair.unrelated == pair.rounds:
+            if pair.unrelated == pair.rounds and (pair.given is None or pair.given.name not in DRAWN):  # else: data of a demo
                 yield self._unrelated(site, pair)
             if pair.counting == pair.rounds:
                 yield from self._shuffled_by_two(site, pair)
@@ -165,14 +165,13 @@ class Pairing(Subject):
 
     def _unrelated(self, site: Site, pair: Pair) -> Finding:
         lines = lines_of(pair.target)
-        is_drawn = pair.given is not None and pair.given.name in DRAWN
         return finding("pairs", "target-unrelated", "the target is noise that is in no input",
                        f"The target of {pair.name} {at(site)} was drawn at random {at(lines[0])} in each of "
                        f"{count_of(len(pair.rounds), 'observed step')}, and nothing else was computed from it: no input depends "
                        "on it, so it cannot be predicted, and the best answer is its mean.",
                        "compare with the very noise that was added to the input: draw it once, and use that tensor for both.",
                        at=site, causes=(*lines[:2], *([] if pair.given is None else [pair.given.site]), site),
-                       symptom="wrong-value", odd=is_drawn)
+                       symptom="wrong-value")
 
     def _shuffled_by_two(self, site: Site, pair: Pair) -> Iterator[Finding]:
         """Rows are compared with the rows of the same number, which come from two loaders that shuffle."""
