@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' own modules
+
+if find_spec("torch") is None:
+    sys.exit("python -m tests.fuzz compares with PyTorch: `make test` installs it into .venv")
 
 from .running import Finding, find, kinds
 
@@ -16,8 +20,8 @@ def main() -> int:
     known = kinds()
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="kind", help=f"of {', '.join(known)}; all if none is named")
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1.0, help="for all kinds together (default 1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the cases (default 0)")
     parser.add_argument("--case", type=int, help="run this case of the seed alone")
     options = parser.parse_args()
     if unknown := set(options.kinds) - set(known):

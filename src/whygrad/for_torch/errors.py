@@ -64,13 +64,14 @@ def explain_backward(watch: Any, error: Exception, running: Any, outputs: Any, i
         tell(watch, error, "without_derivative", at)
 
 
-def explain_reduction(watch: Any, error: Exception, wrapper: Any) -> None:
-    """DistributedDataParallel begins a forward, and its last averaging has not ended."""
+def explain_reduction(watch: Any, error: Exception, wrapper: Any, parameters: list[Any] | None) -> None:
+    """DistributedDataParallel begins a forward, and its last averaging has not ended. `parameters` are those that it counts: that
+    required grad when it was made, which may have changed since."""
     said = re.search(r"did not receive grad for rank \d+: ([\d ]+)", str(error))
     if "Expected to have finished reduction" not in str(error) or said is None:
         return
-    trained = [(name, p) for name, p in wrapper.module.named_parameters()
-               if p.requires_grad and name not in wrapper.parameters_to_ignore]
+    names = {id(p): name for name, p in wrapper.module.named_parameters()}
+    trained = [(names.get(id(p), ""), p) for p in parameters or ()]
     left_out = [trained[int(i)] for i in said[1].split() if int(i) < len(trained)]
     if left_out:
         tell(watch, error, "reduction_unfinished", wrapper.module, left_out)

@@ -47,12 +47,18 @@ def norms_of(tensors: list[Any]) -> list[float | None]:
 
 
 def copies_of(tensors: list[Tensor]) -> list[Tensor]:
+    """On their device if that has plenty of room, else on the host: the program's own step must not run out of memory."""
     with quietly(), torch.no_grad():
+        needed = sum(t.numel() * t.element_size() for t in tensors if t.is_cuda)
+        if needed and torch.cuda.mem_get_info()[0] < 8 * needed:
+            return [t.detach().to("cpu", copy=True) for t in tensors]
         return [t.detach().clone() for t in tensors]
 
 
 def distances_of(tensors: list[Tensor], copies: list[Tensor]) -> list[float | None]:
     """The Euclidean norm of what has been added to each since it was copied."""
+    if any(t.device != copy.device for t, copy in zip(tensors, copies, strict=True)):
+        return [None] * len(tensors)
     before = {id(t): copy for t, copy in zip(tensors, copies, strict=True)}
 
     def distance(group: list[Tensor]) -> Any:

@@ -63,7 +63,7 @@ class LineEvents:
         if tool is None:
             return
         monitoring.set_events(tool, 0)
-        for code, _ in self._codes.values():
+        for code, _ in list(self._codes.values()):
             monitoring.set_local_events(tool, code, 0)
         for event in ("PY_START", "LINE", "PY_RETURN", "PY_YIELD", "PY_RESUME"):
             monitoring.register_callback(tool, getattr(monitoring.events, event), None)

@@ -50,7 +50,10 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+            if fcntl is not None:
+                os.replace(temporary, target)  # while it is locked: nobody takes it for what a killed process has left
+        if fcntl is None:
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)

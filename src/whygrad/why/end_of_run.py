@@ -32,9 +32,11 @@ def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
         ledger = notes_of(leaf).watched
         if ledger.stepped_between() and ledger.held:
             site = ledger.deposits[-1].backward.site
+            known = watch.audit.losses.get(site)  # counts those too that were not recorded
+            count = max(ledger.total, 0 if known is None else known.values.count)
             yield locate(site), mention_uncalled_method(Explanation(
                 "gradients are never cleared", "grad-accumulated",
-                f"{ledger.total} backward passes have added to the same .grad {at(site)}, with steps of the optimizer in "
+                f"{count} backward passes have added to the same .grad {at(site)}, with steps of the optimizer in "
                 "between: backward() accumulates (it adds to what is there), so each step applies the gradients of all earlier "
                 "ones again.",
                 "call optimizer.zero_grad() before each backward().", locate_all(site, *_clearing_and_stepping(watch, leaf)),

@@ -104,7 +104,8 @@ class ParameterTable:
 
 def explain_module(model: Any, loss: Tensor | None) -> ParameterTable:
     if not is_module(model):
-        raise TypeError(f"explain() takes a Tensor or a Module, not {type(model).__name__}")
+        hint = ": use explain() of whygrad.for_torch" if type(model).__module__.partition(".")[0] == "torch" else ""
+        raise TypeError(f"explain() takes a Tensor or a Module, not {type(model).__name__}{hint}")
     return ParameterTable(model, loss)
 
 

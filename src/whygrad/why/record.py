@@ -41,16 +41,22 @@ def is_same(a: Site, b: Site) -> bool:
     return a[0] is b[0] and a[1] == b[1]
 
 
+def _outer(frame: Any) -> Any:
+    """The frame that called another one; None for the program's own text, which is run by us, or by Python."""
+    is_program = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+    return None if is_program else frame.f_back
+
+
 def callers(limit: int = 2) -> tuple[Site, ...]:
     """Where the user's function was called from, and so on outwards."""
     found: list[Site] = []
-    frame = program_frame(1).f_back
+    frame = _outer(program_frame(1))
     while frame is not None and len(found) < limit:
         if is_of_standard_library(frame):
             break  # runpy, which runs the program
         if not is_internal(frame):
             found.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
+        frame = _outer(frame)
     return tuple(found)
 
 

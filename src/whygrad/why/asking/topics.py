@@ -36,7 +36,7 @@ _LABELS = "labels-shuffled class-never-seen class-ignored target-constant label-
 TOPICS = (
     # Numbers.
     Topic(r"\bnans?\b|not a number|\binf(s|inite|inity)?\b|non-?finite",
-          "nan-forward nan-derivative diverged exploding-gradient masked-all scaler-misuse", "nan", exact=True),
+          "nan-forward nan-derivative diverged exploding-gradient masked-all scaler-misuse grad-accumulated", "nan", exact=True),
     Topic(r"diverg|blow(s|n|ing)? up|goes up|going up|"
           r"(loss|error).{0,20}(increas|grow|ris(es|ing)|explod|jump|wors)|unstable|oscillat",
           "diverged exploding-gradient nan-forward nan-derivative grad-accumulated accumulation-undivided scaler-misuse "

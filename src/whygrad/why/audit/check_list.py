@@ -61,6 +61,9 @@ def check_list(watch: Any, answers: Sequence[Answer], suppressed: Collection[Ans
         found.setdefault(check_of(answer), []).append(answer)
         for other in _implied_by(answer):
             implied.setdefault(other, answer.explanation.category)
+    if any(loss.nonfinite_round is not None for loss in audit.losses.values()) and "finite" not in found:
+        causes = [answer.explanation.category for answer in answers if not answer.explanation.odd]
+        implied.setdefault("finite", next((c for c in ("diverged", *causes) if c in causes), ""))
     stepped = any(record.steps for record in audit.optimizers.values())
     lines = [(_spaced(type(subject).__name__), check, title, check in seen or audit.was_seen(subject, check))
              for subject in audit.subjects for check, title in subject.checks.items()]

@@ -58,7 +58,7 @@ class ModelNames:
             if variable.endswith("[]"):  # a comprehension makes several
                 alike = [other for other in self._modules.roots.values()
                          if self._modules.making(other) == self._modules.making(root)]
-                variable = f"{variable[:-1]}{next(i for i, other in enumerate(alike) if other is root)}]"
+                variable = f"{variable[:-1]}{next((i for i, other in enumerate(alike) if other is root), len(alike))}]"
             if variable:
                 return variable, kind
         return "", kind

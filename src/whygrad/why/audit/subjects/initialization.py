@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import is_parameter
-from whygrad.why.record import Site
+from whygrad.why.record import Reference, Site
 
 # Functions that draw the values of a parameter anew.
 DRAWING = frozenset({"normal_", "uniform_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
@@ -23,8 +24,8 @@ class Initialization(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        # How often a line has drawn a parameter: (its id, the line) -> the parameter and the count.
-        self._drawn: dict[tuple[int, Site], tuple[Any, int]] = {}
+        # How often a line has drawn a parameter: (its id, the line) -> a reference to it, and the count.
+        self._drawn: dict[tuple[int, Site], tuple[Reference, int]] = {}
 
     def called(self, call: Call) -> None:
         if self.audit.round or call.name.rpartition(".")[2] not in DRAWING or len(self._drawn) >= MAX_PARAMETERS:
@@ -32,15 +33,19 @@ class Initialization(Subject):
         p = call.argument(0, "tensor", None)
         if is_parameter(p):
             key = id(p), call.site
-            self._drawn[key] = p, self._drawn.get(key, (p, 0))[1] + 1
+            reference, count = self._drawn.get(key, (Reference(p), 0))
+            self._drawn[key] = Reference(p), 1 + (count if reference() is p else 0)
 
     def was_seen(self, check: str) -> bool:
         return bool(self._drawn)
 
     def findings(self) -> Iterator[Finding]:
         again: dict[Site, list[tuple[Any, int]]] = {}
-        for (_, site), (p, count) in self._drawn.items():
-            if count > 1:
+        owners = Counter(id(p) for root in list(self.audit.modules.roots.values()) for module in root.modules()
+                         for p in module._parameters.values())  # tied weights have several
+        for (_, site), (reference, count) in self._drawn.items():
+            p = reference()
+            if p is not None and count > max(1, owners[id(p)]):
                 again.setdefault(site, []).append((p, count))
         held = {id(p) for p in self.audit.parameters()}
         for site, several in again.items():

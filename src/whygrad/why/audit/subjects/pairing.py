@@ -59,7 +59,8 @@ class Pairing(Subject):
         self._zipped: dict[Site, set[int]] = {}
 
     def iterated(self, loader: Any, site: Site) -> None:
-        if type(sampler := getattr(loader, "sampler", None)).__name__ != "RandomSampler" or sampler.generator is not None:
+        sampler: Any = getattr(loader, "sampler", None)
+        if type(sampler).__name__ != "RandomSampler" or sampler.generator is not None:
             return
         line, number, reference = self._last_iterated or (None, 0, None)
         other = None if reference is None else reference()

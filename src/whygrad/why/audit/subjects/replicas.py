@@ -15,12 +15,12 @@ import numpy as np
 
 from whygrad.why import engine
 from whygrad.why.audit.finding import Finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.distributed import WRAPPER, Distributed
-from whygrad.why.audit.values import norm, sample
-from whygrad.why.engine import address_of, array_of, grad_of, is_sparse, is_tensor, notes_of, shape_of, version_of
+from whygrad.why.audit.values import checksum, norm, sample
+from whygrad.why.engine import address_of, array_of, grad_of, is_sparse, is_tensor, notes_of, shape_of, size_of, version_of
 from whygrad.why.locations import SourceLocation, locate
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -115,7 +115,9 @@ class Replicas(Subject):
         for wrapper, site in self.audit.subject(Distributed).wrappers:
             group = getattr(wrapper, "process_group", None)
             if group is None or group.size() == engine.group_size():
-                found |= {id(p): (wrapper, site) for p in wrapper.module.parameters()}
+                ignored = getattr(wrapper, "parameters_to_ignore", ())  # a parameter of the root is ".weight" there
+                found |= {id(p): (wrapper, site) for name, p in wrapper.module.named_parameters()
+                          if name not in ignored and f".{name}" not in ignored}
         return found
 
     def before_step(self, record: OptimizerRecord) -> None:
@@ -178,10 +180,10 @@ class Replicas(Subject):
     def module_called(self, call: ModuleCall) -> None:
         if (self.is_compared and type(call.module).__name__ == WRAPPER and call.module.training
                 and self.audit.round not in self.facts.inputs and len(self.facts.inputs) < MAX_FIRST):
-            given = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
-            known = None if given is None else Fingerprint(0, 0.0, 0.0, sample(given).astype(np.float64))
-            if known is not None and known.sample.size > 1:
-                self.facts.inputs[self.audit.round] = known._replace(checksum=zlib.crc32(known.sample.tobytes()))
+            given = [x for x in tensors_of(call) if size_of(x) > 1 and not is_sparse(x)]
+            if given:
+                checksums = np.array([checksum(x) for x in given])
+                self.facts.inputs[self.audit.round] = Fingerprint(zlib.crc32(checksums.tobytes()), 0.0, 0.0, checksums)
                 self.facts.called_at = locate(call.site)
 
     def iterated(self, loader: Any, site: Site) -> None:
