@@ -77,7 +77,8 @@ def drop_oldest(entries: dict[Any, Any], limit: int) -> None:
 
 def fingerprint(g: Any) -> Any:
     array = array_of(g)
-    return float(np.vdot(array, array).real), float(array.sum().real)
+    with np.errstate(all="ignore"):  # a sum of infinities is the program's own affair
+        return float(np.vdot(array, array).real), float(array.sum().real)
 
 
 @dataclass(slots=True, eq=False)

@@ -120,6 +120,10 @@ class Movement(Subject):
 
     def _note_write(self, known: Moves) -> None:
         """Somebody has written the parameter since the last step."""
+        with np.errstate(all="ignore"):
+            self._compare_written(known)
+
+    def _compare_written(self, known: Moves) -> None:
         now, after = sample(known.p), known.sample_after
         known.is_written = self._is_any_written = True
         if (after is not None and same(now, after)) or size_of(known.p) < 2:
