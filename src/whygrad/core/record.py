@@ -372,8 +372,7 @@ def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list
         needed = True
         if name in row.output_names:
             i = row.output_names.index(name)
-            counter = results[i]._version_counter
-            saved += (outs[i], counter, counter.value)
+            saved += (outs[i], results[i]._version_counter, results[i]._version_counter.value)
         elif row.variadic:
             counters = [x._version_counter for x in inputs]
             saved += (tuple(arrays), counters, [c.value for c in counters])
