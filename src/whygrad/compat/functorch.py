@@ -59,6 +59,10 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 
 
 def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, ...]:
+    return _with_buffers(model, disable_autograd_tracking)
+
+
+def _with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, ...]:
     copied = copy.deepcopy(model)
     params, buffers = dict(copied.named_parameters()), dict(copied.named_buffers())
     return (FunctionalModuleWithBuffers(model, [*params, *buffers]), _values(params, disable_autograd_tracking),
@@ -73,7 +77,7 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, ...]:
         raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
-    functions, params, buffers = zip(*[make_functional_with_buffers(m) for m in models], strict=True)
+    functions, params, buffers = zip(*[_with_buffers(m) for m in models], strict=True)
 
     def stacked(states: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
         return tuple(FUNCTIONS["stack"](each).detach() for each in zip(*states, strict=True))
