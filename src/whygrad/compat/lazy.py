@@ -45,7 +45,9 @@ _NAMES = {
                      "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
                     "amp.autocast_mode"),
     **dict.fromkeys(("OutOfMemoryError",), "compat.cuda"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
+                     "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage",
+                     "ShortStorage", "Storage", "TypedStorage", "UntypedStorage"), "functional.storage"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "compat.checks"),
@@ -62,7 +64,7 @@ _NAMES = {
 _MODULES = frozenset({
     "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
     "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
-    "signal", "sparse", "special", "testing", "types", "utils", "version"})
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
