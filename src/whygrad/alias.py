@@ -25,6 +25,8 @@ from whygrad.compat import torch_backends, version
 _SHIM = str(Path(__file__).parent / "_shim")
 
 
+_NAMES = ("torch", "functorch")
+
 _modules_with_getattr: set[str] = set()
 
 
@@ -39,7 +41,7 @@ class _Loader(SecondName):
 
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in _NAMES:
             return None
         if fullname not in torch_backends.MODULES:
             try:
@@ -81,7 +83,7 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in _NAMES]:
         if name in _modules_with_getattr:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
             _modules_with_getattr.remove(name)

@@ -15,12 +15,15 @@ from whygrad.base.unsupported import MissingModule, is_missing_module
 
 # torch's module -> ours, where the paths differ; submodules follow their parent.
 HOMES = {
+    "functorch": "whygrad.compat.functorch",
     "torch": "whygrad",
     "torch.__config__": "whygrad.compat.config",
+    "torch.__future__": "whygrad.nn.conversion",
     "torch._C": "whygrad.compat._C",
     "torch._C._autograd": "whygrad.compat._C._autograd",
     "torch._C._functions": "whygrad.compat._C._functions",
     "torch._C._nn": "whygrad.compat._C._nn",
+    "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
     "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
