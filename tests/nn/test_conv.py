@@ -209,11 +209,11 @@ def test_state_dict_goes_both_ways() -> None:
 
 
 ERRORS = """
-F.grad.conv2d_input(x.shape, w, o(2, 6, 5, 6))
+F.grad.conv2d_input((1, 4, 8, 8), w, o(1, 6, 5, 6))
 F.grad.conv2d_input((2, 3, 8, 8), w, o(2, 6, 6, 6))
-F.grad.conv2d_weight(x, w.shape, o(2, 5, 6, 6))
+F.grad.conv2d_weight(x[:1], w.shape, o(1, 5, 6, 6))
 F.grad.conv2d_weight(x.double(), w.shape, o(2, 6, 6, 6))
-F.grad.conv2d_input(x.shape, w.double(), o(2, 6, 6, 6))
+F.grad.conv2d_input((1, 4, 8, 8), w.double(), o(1, 6, 6, 6))
 F.grad.conv2d_input(x.shape, w, o(2, 6, 6, 6), stride=0)
 F.grad.conv1d_weight(x1[0], (6, 4, 3), o(6, 6))
 F.conv2d(x, w, stride=0)
