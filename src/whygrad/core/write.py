@@ -80,7 +80,7 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
             # The rule wants the old value, and it is about to be overwritten.
             recorded[position] = arrays[position].copy()
         if process_state.any_mode_active or row.variadic:
-            node = make_node(spec, inputs, recorded, statics, (array,), [target._version_counter])
+            node = make_node(spec, inputs, recorded, statics, (array,), (target,))
         else:
             node = spec.node_of(inputs, recorded, statics, target, array)
         if node is not None and node.saved:

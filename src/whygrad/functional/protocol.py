@@ -259,5 +259,5 @@ def install() -> None:
     for name, value in properties.items():
         setattr(Tensor, name, value)
     for name, value in list(vars(Tensor).items()):
-        if isinstance(value, property) and name not in ("meta", "_numbers"):
+        if isinstance(value, property) and name not in ("meta", "_numbers", "_version_counter"):  # these are not torch's
             setattr(Tensor, name, door.doored_property(name, value))

@@ -28,7 +28,6 @@ from whygrad.why import record as why
 # Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
 BLOCK = 131072
 FLOAT32 = np.dtype(np.float32)
-BFLOAT16 = dtypes.bfloat16.numpy
 
 Numbers = dict[str, Any]
 
@@ -71,7 +70,7 @@ class Rounded(np.ndarray):
 
 
 def rounded(values: Any) -> Any:
-    return values.astype(BFLOAT16).astype(FLOAT32)
+    return values.astype(dtypes.bfloat16.numpy).astype(FLOAT32)
 
 
 class Stepping(Optimizer):
