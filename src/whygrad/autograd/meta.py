@@ -16,12 +16,13 @@ from whygrad.autograd.batched import batched
 from whygrad.autograd.batching import VmapLevel, conv, looped, nn, rule_for
 from whygrad.backends import raw
 from whygrad.backends.memory_order import following, has_channels_last
-from whygrad.base.meta_array import NO_DATA, MetaArray, like, meta_array, on_change
+from whygrad.base.meta_array import NO_DATA, MetaArray, meta_array, on_change
 from whygrad.base.unread_array import contiguous_strides, without_memory
 from whygrad.core.door import with_levels
 from whygrad.core.modes import process_state, refresh
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.ops.table import Row
+
 
 class MetaLevel(VmapLevel):
     """A batch of no elements."""
@@ -45,7 +46,7 @@ def results(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[MetaAr
         return None
     if row.view:
         outs = getattr(raw, row.name)(*[x.view(np.ndarray) if type(x) is MetaArray else x for x in arrays], **statics)
-        return [like(x) for x in (outs if isinstance(outs, (list, tuple)) else (outs,))]
+        return [x.view(MetaArray) for x in (outs if isinstance(outs, (list, tuple)) else (outs,))]
     if row.broadcasts or row.variadic:
         _check_same_device(arrays)
     rule = rule_for(row)
@@ -53,7 +54,7 @@ def results(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[MetaAr
         raise _not_there(row.name)
     described = _by_samples if rule in OF_SAMPLES else _by_batch
     shown = [x for x in arrays if isinstance(x, np.ndarray) and x.ndim]
-    return [meta_array(shape, dtype, _strides(row, i, shape, dtype.itemsize, shown))
+    return [meta_array(shape, dtype, _strides(row, i, shape, dtype.itemsize, shown, statics.get("order")))
             for i, (shape, dtype) in enumerate(described(row, arrays, statics))]
 
 
@@ -88,13 +89,16 @@ def _check_same_device(arrays: list[Any]) -> None:
         raise RuntimeError("Tensor on device cpu is not on the expected device meta!")
 
 
-def _strides(row: Row, i: int, shape: tuple[int, ...], itemsize: int, arrays: list[Any]) -> tuple[int, ...] | None:
-    """The strides of a result, as core/record.py lays it out in memory; None if it is contiguous."""
+def _strides(row: Row, i: int, shape: tuple[int, ...], itemsize: int, arrays: list[Any], order: Any) -> tuple[int, ...] | None:
+    """The strides of a result, as core/record.py lays it out in memory; None if it is contiguous. `order` is clone's."""
     if row.memory == "follow" and all(x.ndim <= len(shape) for x in arrays):
         return following(shape, itemsize, arrays)
-    if row.memory == "own" and arrays[0].shape == shape:
+    if not arrays or order == "C":
+        return None
+    if row.memory == "own" and arrays[0].shape == shape and order != "channels last":
         return following(shape, itemsize, arrays[:1])
-    if row.memory in ("channels", "own") and len(shape) == arrays[0].ndim and has_channels_last(arrays[0]):
+    if order == "channels last" or (row.memory in ("channels", "own") and len(shape) == arrays[0].ndim
+                                    and has_channels_last(arrays[0])):
         inner = contiguous_strides((shape[0], *shape[2:], shape[1]), itemsize)
         return (inner[0], inner[-1], *inner[1:-1])
     if row.memory == "columns" and i in row.matrices and len(shape) > 1:

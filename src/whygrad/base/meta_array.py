@@ -47,6 +47,14 @@ class MetaArray(UnreadArray):
             return RuntimeError(ITEM)
         return NotImplementedError(f"{what} of a tensor on the meta device: it has no values")
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.empty_like, np.zeros_like, np.ones_like, np.full_like):
+            return like(args[0], kwargs.get("dtype"))
+        return super().__array_function__(function, types, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"meta_array({self.shape}, {self.dtype})"
+
     def copy(self, order: Any = "C") -> MetaArray:
         return meta_array(self.shape, self.dtype)
 
@@ -63,6 +71,8 @@ def meta_array(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | No
     return without_memory(shape, dtype, strides).view(MetaArray)
 
 
-def like(array: np.ndarray) -> MetaArray:
-    """The shape, dtype and strides of an array that has values."""
-    return meta_array(array.shape, array.dtype, tuple(map(abs, array.strides)))
+def like(array: np.ndarray, dtype: Any = None) -> MetaArray:
+    """The shape, strides and dtype (unless another is given) of an array that has values."""
+    itemsize = array.itemsize if dtype is None else np.dtype(dtype).itemsize
+    strides = tuple([abs(step) // array.itemsize * itemsize for step in array.strides])
+    return meta_array(array.shape, array.dtype if dtype is None else dtype, strides)

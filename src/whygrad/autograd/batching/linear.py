@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import string
 import math
+import string
 from typing import Any
 
 from whygrad.autograd.batched import BatchLevel, spread
