@@ -83,7 +83,7 @@ _PATTERNS = {
     "use resize_ or reshape": "Tensor.resize Tensor.resize_as",
     OF_ITS_OWN: """
         thread_safe_generator random.thread_safe_generator init_num_threads prepare_multiprocessing* get_file_path
-        compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral USE_* PRIVATE_OPS types torch_version windows torch
+        compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral USE_* PRIVATE_OPS types windows torch
         *.torch *TYPE_CHECKING *_notes *.common* *.factory_* *.multi_dim_common *.set_module *.hooks cpu
         legacy_contiguous_format slice_inverse *_MODES nn.common_types *linear_cross_entropy_options *LinearCrossEntropyOptions
         autograd.is_view_replay_enabled Tensor.slice_inverse Tensor.module_load Tensor.storage_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from whygrad.base import dtypes
@@ -63,10 +64,24 @@ _NAMES = {
 _MODULES = frozenset({
     "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
     "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
-    "signal", "sparse", "special", "testing", "types", "utils", "version"})
+    "signal", "sparse", "special", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+# Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
+_NOT_IN_ALL = """
+    BFloat16Tensor Buffer Explanation FUNCTIONS HalfTensor Parameter TYPE_CHECKING absolute_ broadcast_shapes channels_last
+    channels_last_3d contiguous_format digamma_ eig empty_cache erfinv_ explain flow formula from_dlpack get_printoptions graph
+    install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow preserve_format
+    set_default_dtype set_grad_enabled solve sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided svd_lowrank symeig
+    unique unload_ipython_extension"""
+
+
+def exported() -> list[str]:
+    """torch.__all__: what `from torch import *` binds."""
+    loaded = vars(sys.modules["whygrad"])
+    public = {*loaded, *_NAMES, *_NAMEABLE, *dtypes.NAMES_ONLY}.difference(_NOT_IN_ALL.split())
+    return sorted(name for name in public if not name.startswith("_") and not isinstance(loaded.get(name), ModuleType))
 
 
 def names() -> list[str]:
@@ -83,6 +98,8 @@ def attribute(name: str) -> Any:
         value: Any = found.get(name)
         if value is None:
             return absent("torch", name, sys._getframe(1))
+    elif name == "__all__":
+        return exported()
     elif name == "torch":  # torch.torch is torch
         value = sys.modules["whygrad"]
     elif name in dtypes.NAMES_ONLY:
