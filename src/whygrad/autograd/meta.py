@@ -66,7 +66,7 @@ def _by_batch(row: Row, arrays: list[Any], statics: dict[str, Any]) -> Described
     level = MetaLevel()
     inputs = tuple([batched(wrap(np.empty((0, *x.shape), x.dtype)), level) if type(x) is MetaArray else
                     wrap(x) if isinstance(x, np.ndarray) else x for x in arrays])
-    found = with_levels((), rule_for(row), level, row, inputs, statics)
+    found: Any = with_levels((), rule_for(row), level, row, inputs, statics)
     return [(t._whole._array.shape[1:], t._whole._array.dtype) for t in ((found,) if isinstance(found, Tensor) else found)]
 
 

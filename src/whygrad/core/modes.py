@@ -78,14 +78,9 @@ def refresh() -> None:
     ordinary = grad_state.grad and not grad_state.inference and not grad_state.saved_hooks and not grad_state.entered
     ident = threading.get_ident()
     with _refreshing:
-        if ordinary:
-            process_state.threads.discard(ident)
-        else:
-            process_state.threads.add(ident)
+        (process_state.threads.discard if ordinary else process_state.threads.add)(ident)
         active = bool(process_state.threads or process_state.listeners or process_state.meta) or process_state.anomaly
-        process_state.any_mode_active = process_state.writes = active
-        if process_state.derivatives:
-            process_state.writes = True
+        process_state.any_mode_active, process_state.writes = active, active or process_state.derivatives > 0
 
 
 def needs_slow_path() -> bool:

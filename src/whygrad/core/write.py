@@ -85,11 +85,10 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
             node = spec.node_of(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(spec, node, position, copied=recorded[position] is not promoted._array)
-    if process_state.meta and process_state.meta.written(row, arrays, array):
-        pass
-    elif spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
+    written = process_state.meta and process_state.meta.written(row, arrays, array)
+    if not written and spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
         spec.into(*arrays, *[statics[name] for name in row.statics], array)
-    else:
+    elif not written:
         spec.compute(arrays, array, statics, position)
     if turned:
         target.put(array)  # type: ignore[attr-defined]

@@ -6,7 +6,6 @@ by autograd/meta.py.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from whygrad.base import devices, door, dtypes, layouts
 from whygrad.base.devices import CPU, cpu_instead, device
 from whygrad.base.door import Spec
 from whygrad.base.meta_array import MetaArray, like, meta_array
-from whygrad.base.unread_array import contiguous_strides
+from whygrad.base.unread_array import contiguous_strides, extent
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import check_sizes, read_dtype, read_size, read_sizes
 from whygrad.functional.creation import CHANNELS_LAST, number_dtype
@@ -61,20 +60,18 @@ def _last_is_size(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> 
 
 
 def _permutation(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
-    return _empty((options.get("n", args[0] if args else None),), read_dtype(name, options.get("dtype"), dtypes.int64), options)
+    return _empty((args[0] if args else options["n"],), read_dtype(name, options.get("dtype"), dtypes.int64), options)
 
 
 def _like(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
-    model = options.get("input", args[0] if args else None)
+    model = args[0] if args else options["input"]
     wanted = read_dtype(name, options.get("dtype"), model.dtype)
     order = options.get("memory_format")
     if order is layouts.contiguous_format or order in CHANNELS_LAST:
         return _empty(model._array.shape, wanted, options)
     array = like(model._array)
-    strides = [s // array.itemsize for s in array.strides]
-    if math.prod(array.shape) != 1 + sum([(n - 1) * s for n, s in zip(array.shape, strides, strict=True)]):
-        strides = None  # expanded, or with gaps: the result is contiguous
-    return _empty(array.shape, wanted, options, strides)
+    is_dense = extent(array) == array.nbytes  # not expanded, and without gaps
+    return _empty(array.shape, wanted, options, [s // array.itemsize for s in array.strides] if is_dense else None)
 
 
 def _new(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
