@@ -67,7 +67,8 @@ def _by_batch(row: Row, arrays: list[Any], statics: dict[str, Any]) -> Described
     inputs = tuple([batched(wrap(np.empty((0, *x.shape), x.dtype)), level) if type(x) is MetaArray else
                     wrap(x) if isinstance(x, np.ndarray) else x for x in arrays])
     found: Any = with_levels((), rule_for(row), level, row, inputs, statics)
-    return [(t._whole._array.shape[1:], t._whole._array.dtype) for t in ((found,) if isinstance(found, Tensor) else found)]
+    wholes = [t._whole._array for t in (found if isinstance(found, list) else (found,))]
+    return [(x.shape[1:], x.dtype) for x in wholes]
 
 
 # Rules that put the elements of a batch into a longer first axis, that of the samples: here that axis has no elements.
