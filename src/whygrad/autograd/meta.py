@@ -20,7 +20,7 @@ from whygrad.base.meta_array import NO_DATA, MetaArray, meta_array, on_change
 from whygrad.base.unread_array import contiguous_strides, without_memory
 from whygrad.core.door import with_levels
 from whygrad.core.modes import process_state, refresh
-from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.tensor import wrap
 from whygrad.ops.table import Row
 
 

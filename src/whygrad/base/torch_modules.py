@@ -45,6 +45,7 @@ HOMES = {
     **{f"torch.optim.{name}": "whygrad.optim.sgd" for name in ("asgd", "rprop")},
     "torch.return_types": "whygrad.functional.return_types",
     "torch.serialization": "whygrad.io",
+    "torch.storage": "whygrad.functional.storage",
     "torch.torch_version": "whygrad.compat.torch_version",
     "torch.types": "whygrad.compat.types",
     "torch.utils._pytree": "whygrad.base.pytree",

@@ -46,7 +46,9 @@ _NAMES = {
                      "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
                     "amp.autocast_mode"),
     **dict.fromkeys(("OutOfMemoryError",), "compat.cuda"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
+                     "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage",
+                     "ShortStorage", "Storage", "TypedStorage", "UntypedStorage"), "functional.storage"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "compat.checks"),
@@ -64,12 +66,13 @@ _NAMES = {
 _MODULES = frozenset({
     "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
     "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
-    "signal", "sparse", "special", "testing", "torch_version", "types", "utils", "version"})
+    "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 # Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
 _NOT_IN_ALL = """
+    BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage
     BFloat16Tensor Buffer Explanation FUNCTIONS HalfTensor Parameter TYPE_CHECKING absolute_ broadcast_shapes channels_last
     channels_last_3d contiguous_format digamma_ eig empty_cache erfinv_ explain flow formula from_dlpack get_printoptions graph
     install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow preserve_format
