@@ -9,6 +9,7 @@ from typing import Any
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
+from whygrad.base.meta_array import NO_DATA
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
@@ -382,9 +383,15 @@ class Module(StateDictMethods):
         def converted(t: Any) -> Any:
             # A channels-last format applies to ranks 4 and 5 only.
             layout = {"memory_format": memory_format} if memory_format is not None and t.ndim in (4, 5) else {}
-            if t.is_floating_point() or t.is_complex():
-                return t.to(*args, **kwargs, **layout)
-            return t.to(device, **layout)
+            try:
+                if t.is_floating_point() or t.is_complex():
+                    return t.to(*args, **kwargs, **layout)
+                return t.to(device, **layout)
+            except NotImplementedError as error:
+                if str(error) != NO_DATA:
+                    raise
+                raise NotImplementedError(f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
+                                          "moving module from meta to a different device.") from None
 
         return self._apply(converted)
 

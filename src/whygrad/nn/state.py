@@ -173,6 +173,10 @@ class StateDictMethods:
                     load_by_swapping(own, given, assign)
                     return None
                 if not assign:
+                    if own.is_meta and not given.is_meta:  # type: ignore[attr-defined]
+                        warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                             "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+                             "dictionary to their corresponding key in the module instead of copying them in place?)")
                     own.copy_(given)  # type: ignore[attr-defined]
                     return None
                 if isinstance(own, Parameter):
