@@ -102,7 +102,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False, depth: int = 3) -> st
     outs = ", ".join(names.outs) + ("" if plan.one_output else ",")
     # In a mode such as no_grad the forward runs as usual, unless the row has a handler (see door.py).
     whole = plan.one_output and not row.variadic
-    handled = " and (grad_state.levels or process_state.listeners)" if whole else ""
+    handled = " and (grad_state.levels or process_state.listeners or process_state.meta)" if whole else ""
     lines = [f"def run({', '.join([*inputs, *names.signature])}):",
              "    busy = process_state.any_mode_active and needs_slow_path()",
              f"    if busy{handled}: return record(SPEC, {given}, {names.statics})"]

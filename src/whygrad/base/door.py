@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from whygrad.base.devices import OnMeta
 from whygrad.base.errors import out_of_memory
 
 Function = Callable[..., Any]
@@ -251,12 +252,16 @@ class Instead(NamedTuple):
 
 # Calls `__torch_function__` of arguments of foreign classes (see functional/overriding.py).
 ask_foreign: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Instead | None] = lambda spec, args, kwargs: None  # noqa: E731
+# Makes a tensor on the meta device, in the place of the factory that was called (see functional/meta.py).
+make_on_meta: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Any] = lambda spec, args, kwargs: None  # noqa: E731
 
 
 def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """After a failure: the result of a foreign argument's `__torch_function__`, or the error that names the user's function."""
     if isinstance(error, MemoryError):
         raise out_of_memory(error) from None
+    if isinstance(error, OnMeta):
+        return make_on_meta(spec, args, kwargs)
     if (instead := ask_foreign(spec, args, kwargs)) is not None:
         return instead.result
     refusal = vars(error).get("refusal")
