@@ -5,34 +5,11 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-# Fields -> names of the types.
-_NAMES = {
-    "values indices": "max min median nanmedian sort topk kthvalue mode cummax cummin",
-    "min max": "aminmax",
-    "L info": "linalg_cholesky_ex",
-    "inverse info": "linalg_inv_ex",
-    "result info": "linalg_solve_ex",
-    "solution residuals rank singular_values": "linalg_lstsq",
-    "sign logabsdet": "linalg_slogdet slogdet",
-    "Q R": "linalg_qr qr",
-    "U S Vh": "linalg_svd",
-    "U S V": "svd",
-    "eigenvalues eigenvectors": "linalg_eigh linalg_eig",
-    "solution cloned_coefficient": "triangular_solve",
-    "P L U": "linalg_lu lu_unpack",
-    "LU pivots": "linalg_lu_factor",
-    "LU pivots info": "linalg_lu_factor_ex _lu_with_info",
-    "LD pivots": "linalg_ldl_factor",
-    "LD pivots info": "linalg_ldl_factor_ex",
-    "a tau": "geqrf",
-    "hist bin_edges": "histogram histogramdd",
-    "mantissa exponent": "frexp",
-}
-_FIELDS = {name: fields for fields, names in _NAMES.items() for name in names.split()}
+_fields: dict[str, str] = {}
 
 
 def __getattr__(name: str) -> type[Any]:
-    if name not in _FIELDS:
+    if name not in _fields:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
     def __repr__(self: Any) -> str:
@@ -40,9 +17,46 @@ def __getattr__(name: str) -> type[Any]:
         return f"torch.return_types.{name}(\n{values})"
 
     members = {"__slots__": (), "__module__": "torch.return_types", "__repr__": __repr__}
-    made = globals()[name] = type(name, (namedtuple(name, _FIELDS[name]),), members)  # noqa: PYI024
+    made = globals()[name] = type(name, (namedtuple(name, _fields[name]),), members)  # noqa: PYI024
     return made
 
 
 def __dir__() -> list[str]:
-    return sorted(_FIELDS)
+    return sorted(_fields)
+
+
+_fields["max"] = "values indices"
+_fields["min"] = "values indices"
+_fields["median"] = "values indices"
+_fields["nanmedian"] = "values indices"
+_fields["aminmax"] = "min max"
+_fields["linalg_cholesky_ex"] = "L info"
+_fields["linalg_inv_ex"] = "inverse info"
+_fields["linalg_solve_ex"] = "result info"
+_fields["linalg_lstsq"] = "solution residuals rank singular_values"
+_fields["linalg_slogdet"] = "sign logabsdet"
+_fields["slogdet"] = "sign logabsdet"
+_fields["linalg_qr"] = "Q R"
+_fields["qr"] = "Q R"
+_fields["linalg_svd"] = "U S Vh"
+_fields["svd"] = "U S V"
+_fields["linalg_eigh"] = "eigenvalues eigenvectors"
+_fields["linalg_eig"] = "eigenvalues eigenvectors"
+_fields["triangular_solve"] = "solution cloned_coefficient"
+_fields["linalg_lu"] = "P L U"
+_fields["linalg_lu_factor"] = "LU pivots"
+_fields["linalg_lu_factor_ex"] = "LU pivots info"
+_fields["_lu_with_info"] = "LU pivots info"
+_fields["lu_unpack"] = "P L U"
+_fields["linalg_ldl_factor"] = "LD pivots"
+_fields["linalg_ldl_factor_ex"] = "LD pivots info"
+_fields["geqrf"] = "a tau"
+_fields["sort"] = "values indices"
+_fields["topk"] = "values indices"
+_fields["kthvalue"] = "values indices"
+_fields["mode"] = "values indices"
+_fields["cummax"] = "values indices"
+_fields["cummin"] = "values indices"
+_fields["histogram"] = "hist bin_edges"
+_fields["histogramdd"] = "hist bin_edges"
+_fields["frexp"] = "mantissa exponent"
