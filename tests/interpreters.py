@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import functools
+import gc
 import importlib
 import json
 import os
@@ -27,6 +28,7 @@ import tempfile
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -83,6 +85,17 @@ def run(arguments: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, 
 
 def load(kind: str) -> None:
     """Import what most programs import."""
+    if kind != "whygrad":
+        import multiprocessing.util
+
+        import torch
+
+        torch.set_num_threads(1)
+        torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
+        # What torch has registered empties its caches, for which much memory is copied in a forked process.
+        atexit._clear()
+        atexit.register(multiprocessing.util._exit_function)  # type: ignore[attr-defined]
+        weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
     if kind != "torch":
         import whygrad.cli
 
@@ -97,11 +110,8 @@ def load(kind: str) -> None:
 
         for module in pkgutil.walk_packages(whygrad.why.__path__, "whygrad.why."):
             importlib.import_module(module.name)
-    if kind != "whygrad":
-        import torch
-
-        torch.set_num_threads(1)
-        torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
+    gc.collect()
+    gc.freeze()  # collections in the children need not look at it, and so do not copy its pages
 
 
 def become(request: dict[str, Any], folder: str) -> None:

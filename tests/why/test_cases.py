@@ -42,9 +42,9 @@ def truth_of(program: Path) -> Truth:
 NOT_ON_TORCH = {"underflow_of_power"}
 
 
-@pytest.mark.parametrize("program", CASES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
-def test_case(engine: str, program: Path) -> None:
+@pytest.mark.parametrize("program", CASES, ids=lambda path: path.stem)
+def test_case(program: Path, engine: str) -> None:
     truth = truth_of(program)
     torch, done = run_on_torch(program), run_on(engine, program)
     assert truth.evidence in torch["stdout"].splitlines(), f"PyTorch says {torch['stdout']}{torch['stderr']}"
@@ -76,9 +76,9 @@ QUIET = ("autoencoder_conv", "custom_function", "gan", "maml", "mlp_classifier",
          "vae_frozen_encoder", "wgan_gp")
 
 
-@pytest.mark.parametrize("name", QUIET)
 @pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
-def test_no_alarm_in_the_examples(engine: str, name: str) -> None:
+@pytest.mark.parametrize("name", QUIET)
+def test_no_alarm_in_the_examples(name: str, engine: str) -> None:
     done = run_on(engine, Path(__file__).parents[2] / "examples" / f"{name}.py")
     assert done["code"] == 0, done["stderr"]
     assert done["answers"] == [], done["answers"]

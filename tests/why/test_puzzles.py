@@ -17,9 +17,9 @@ FOLDER = Path(__file__).parent / "puzzles"
 TRUTHS: dict[str, dict[str, Any]] = json.loads((FOLDER / "truths.json").read_text())
 
 
-@pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
-def test_puzzle(engine: str, name: str) -> None:
+@pytest.mark.parametrize("name", TRUTHS)
+def test_puzzle(name: str, engine: str) -> None:
     truth, done = TRUTHS[name], run_on(engine, FOLDER / f"{name}.py")
     assert done["code"] == truth["exit_status"]
     assert truth["evidence"] in done["stderr" if truth["exit_status"] else "stdout"]

@@ -41,9 +41,9 @@ def truth_of(program: Path) -> Truth:
 ELSEWHERE_ON_TORCH = {"engine_fault_lstm": "zero-factor"}
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 @pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
-def test_program(engine: str, program: Path) -> None:
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_program(program: Path, engine: str) -> None:
     truth, done = truth_of(program), run_on(engine, program)
     assert done["code"] == 0, done["stderr"]
     assert truth.evidence & set(done["stdout"].splitlines()), done["stdout"]
