@@ -70,15 +70,22 @@ def kind_of(arguments: Sequence[str]) -> str:
 
 
 def run(arguments: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None, input: str = "",
-        spawned: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run `python ARGUMENTS`, which begin with `-m` and a module or with a script.
+        spawned: int = 0, kind: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `python ARGUMENTS`, which begin with `-m` and a module, `-c` and a program, or a script.
 
     The first `spawned` processes that multiprocessing starts by `spawn` are such processes, too.
     """
     environment = {**os.environ, "PYTHONPATH": SOURCE} if env is None else dict(env)
-    done = interpreter(kind_of(arguments)).ask(arguments=list(arguments), cwd=str(cwd or os.getcwd()), environment=environment,
-                                               input=input, spawned=spawned)
+    done = interpreter(kind or kind_of(arguments)).ask(arguments=list(arguments), cwd=str(cwd or os.getcwd()),
+                                                       environment=environment, input=input, spawned=spawned)
     return subprocess.CompletedProcess(["python", *arguments], done["code"], done["stdout"], done["stderr"])
+
+
+def on_both(program: str) -> list[str]:
+    """What a program prints on PyTorch, and with whygrad in its place."""
+    done = [run(["-c", program]), run(["-c", f"from whygrad import alias\nalias.install()\n{program}"], kind="whygrad")]
+    assert [one.returncode for one in done] == [0, 0], [one.stderr for one in done]
+    return [one.stdout for one in done]
 
 
 # In the process that is forked, and its children.
@@ -208,11 +215,15 @@ def start(arguments: list[str]) -> None:
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    if arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        exec(arguments[1], main.__dict__)
     else:
         sys.argv = arguments
         path = Path(arguments[0]).absolute()
         sys.path[0] = str(path.resolve().parent)
-        main = sys.modules["__main__"] = types.ModuleType("__main__")
         main.__file__ = str(path)
         exec(compile(path.read_bytes(), str(path), "exec"), main.__dict__)
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import interpreters
 import pytest
 from why.running import run_on
 from why.test_training_programs import truth_of
@@ -53,7 +54,8 @@ def test_program(program: Path) -> None:
 def test_audit_of_spawned_ranks(tmp_path: Path) -> None:
     """One check-list for both, with what shows between them; the program ends after the steps that were asked for."""
     program = next(path for path in PROGRAMS if path.stem == "converted_after_wrapping")
-    done = run(tmp_path, "audit", "--engine=torch", "--steps=3", "--json=audit.json", str(program))
+    done = interpreters.run(["-m", "whygrad", "audit", "--engine=torch", "--steps=3", "--json=audit.json", str(program)],
+                            cwd=tmp_path, spawned=2)
     assert done.returncode == 3, done.stderr
     assert done.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.json"]
