@@ -54,7 +54,7 @@ _PATTERNS = {
     KERNEL: """
         native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
         frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
-        nn.functional.ScalingType nn.functional.SwizzleType nn.grad nn.functional.grad""",
+        nn.functional.ScalingType nn.functional.SwizzleType""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
     "use torch.rand, or scipy.stats.qmc with torch.from_numpy": "quasirandom*",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",
