@@ -11,10 +11,14 @@ import gc
 import numpy  # noqa: F401 (if it is missing, the collector is not left off)
 
 _collects = gc.isenabled()
+# What exists before the import is never looked at again either. In a process that has run for a while, a notebook's say, that
+# could be garbage of the program, so nothing is frozen there.
+_is_new_process = gc.get_stats()[2]["collections"] <= 2
 gc.disable()
 
 
 def finish() -> None:
-    gc.freeze()
+    if _is_new_process:
+        gc.freeze()
     if _collects:
         gc.enable()
