@@ -111,7 +111,7 @@ def _needs_tensors(roots_of: tuple[Any, ...]) -> bool:
     """Whether rules are applied to Tensors, as rows: gradients have no values, or somebody wants to hear of these rows."""
     if not process_state.any_mode_active:
         return False
-    return any(is_meta(t) for t in roots_of) or any(getattr(listener, "hears_rules", False) for listener in process_state.listeners)
+    return any(map(is_meta, roots_of)) or any(getattr(listener, "hears_rules", False) for listener in process_state.listeners)
 
 
 def is_meta(t: Any) -> bool:
