@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DESCRIPTIONS = {
+    "accumulation-missing": "The loss is divided for an accumulation that does not happen.",
     "accumulation-undivided": "Gradients of several batches are accumulated without being averaged.",
     "argument-unused": "An input of the model is never used.",
     "autocast-without-effect": "No layer in an autocast region computes in its precision.",

@@ -15,6 +15,7 @@ from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
 from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of
 from whygrad.why.locations import locate, location_of_line
@@ -25,7 +26,8 @@ from whygrad.why.run_facts import drop_oldest
 # Names of things that are meant to stay behind what is trained.
 COPIES = re.compile(r"target|teacher|(^|_)(ema|old|ref|reference|frozen|momentum|slow|prev|anchor)(_|$)", re.IGNORECASE)
 # The step after which names are looked at.
-EXAMINED_AT = 3
+EXAMINED_AT, EXAMINED_AGAIN_AT = 3, 12
+AVERAGES = re.compile(r"(^|_)(ema|avg|average|averaged|shadow|polyak|swa)(_|$)", re.IGNORECASE)
 MIN_TIMES = 5
 # In-place arithmetic, which changes what is there.
 CHANGING = {"mul_", "add_", "sub_", "div_", "addcmul_", "lerp_", "pow_", "neg_", "clamp_", "roll_"}
@@ -45,6 +47,8 @@ class Aliases(Subject):
         self._names: list[tuple[str, str, Any]] = []
         self._loaded: dict[Site, Any] = {}
         self._stored: dict[Site, set[int]] = {}
+        # Networks that are averages by their name, by id: name, sample of the weights, file, and whether they are still there.
+        self._averages: dict[int, tuple[Any, str, Any, str, bool]] = {}
         # The lines that made inputs of models.
         self._of_inputs: set[Site] = set()
         # The lines of the calls of load_state_dict.
@@ -53,7 +57,7 @@ class Aliases(Subject):
         self._parts: dict[Site, tuple[set[int], int, int, Any]] = {}
 
     def after_step(self, record: OptimizerRecord) -> None:
-        if record.steps != EXAMINED_AT:
+        if record.steps not in (EXAMINED_AT, EXAMINED_AGAIN_AT):
             return
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -67,14 +71,25 @@ class Aliases(Subject):
     def _examine(self, names: dict[str, Any], frame: FrameType, record: OptimizerRecord) -> None:
         modules = [(name, value) for name, value in list(names.items())[:200] if is_module(value)]
         for name, value in modules:
-            for other, same in modules:
-                if value is same and COPIES.search(name) and not COPIES.search(other) and any(
+            self._examine_average(name, value, frame, record)
+            for other, module in modules:
+                if value is module and COPIES.search(name) and not COPIES.search(other) and any(
                         id(p) in record.held_ids for p in value.parameters()):
                     either = rf"(\w+\.)?({re.escape(name)}|{re.escape(other)})"
                     lines = lines_matching(frame.f_code.co_filename, rf"^\s*{either}\s*=\s*{either}\s*$") or lines_matching(
                         frame.f_code.co_filename, rf"\b{re.escape(name)}\b[^=]*=[^=]")
                     if (name, other) not in [known[:2] for known in self._names]:
                         self._names.append((name, other, lines[0] if lines else None))
+
+    def _examine_average(self, name: str, module: Any, frame: FrameType, record: OptimizerRecord) -> None:
+        """An average of the weights must move; it is looked at twice, so that a name that was bound anew is not mistaken."""
+        p = next(iter(module.parameters()), None)
+        if p is None or not AVERAGES.search(name) or id(p) in record.held_ids:
+            return
+        if record.steps == EXAMINED_AT:
+            self._averages.setdefault(id(module), (module, name, sample(p), frame.f_code.co_filename, False))
+        elif id(module) in self._averages:
+            self._averages[id(module)] = *self._averages[id(module)][:4], True
 
     def state_loaded(self, owner: Any, site: Site) -> None:
         here = locate(site) if len(self._loading_lines) < MAX_SITES else None
@@ -153,6 +168,23 @@ class Aliases(Subject):
                               "copy the batch first (x = x.clone()), or compute a new tensor (x = x * a instead of x *= a).",
                               causes=(site,), symptom="wrong-value")
         yield from self._never_updated()
+        yield from self._still_averages()
+
+    def _still_averages(self) -> Iterator[Finding]:
+        steps = max([record.steps for record in self.audit.optimizers.values()], default=0)
+        for module, name, before, file, is_kept in self._averages.values():
+            p = next(iter(module.parameters()))
+            if not is_kept or not same(before, sample(p)):
+                continue
+            word = re.escape(name)
+            lines = lines_matching(file, rf"\(([^()]*,\s*)?([\w.]+\.)?{word}\s*[,)]|\b{word}\.(update|step)") or lines_matching(
+                file, rf"\b{word}\s*=[^=]")
+            yield finding("copies", "copy-not-updated", f"`{name}` is never updated",
+                          f"`{name}` is a network beside the one that is trained, and by its name is meant as an average of its "
+                          f"weights; but in {count_of(steps, 'step')} they have not changed at all: what updates it works on "
+                          "a copy, makes new tensors that nobody keeps, or is never called.",
+                          "write into its parameters in place (p.lerp_(q, 1 - decay) under torch.no_grad()), or keep what the "
+                          "update returns.", causes=tuple(lines[:4]), symptom="no-update")
 
     def _never_updated(self) -> Iterator[Finding]:
         """`if step % n == 0: target.load_state_dict(net.state_dict())`, in a run that is shorter than n."""

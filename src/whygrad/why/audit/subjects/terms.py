@@ -33,6 +33,8 @@ NO_INFLUENCE, USUAL = 1e-8, 1e-3
 SAMPLING = re.compile(r"sampl|draw|multinomial|bernoulli|random", re.IGNORECASE)
 # An expression that divides or multiplies.
 DIVIDING = re.compile(r"[/*]|div|mul|mean")
+# A line that divides by the number of batches to be accumulated: by its name, or hidden in a backward() of a library.
+ACCUMULATING = re.compile(r"accum|micro|backward\(", re.IGNORECASE)
 NAMED_LOSS = re.compile(r"loss|penalt|regul|(^|_)(reg|kl|aux|nll|bce|cost|commit|distill|contrast)", re.IGNORECASE)
 
 
@@ -205,6 +207,7 @@ class Terms(Subject):
         yield from self._never_differentiated()
         yield from self._scaling()
         yield from self._accumulating()
+        yield from self._not_accumulating()
         yield from self._constant_loss()
 
     def _constant_loss(self) -> Iterator[Finding]:
@@ -326,6 +329,30 @@ class Terms(Subject):
                               "that much too small.",
                               'leave out the division, or use reduction="sum" with it.', at=loss, causes=(batch[1], term.site),
                               symptom="wrong-value")
+
+    def _not_accumulating(self) -> Iterator[Finding]:
+        """A loss that is divided by the number of batches that are to be accumulated, while every batch is applied by itself."""
+        for (loss, _), term in self._terms.items():
+            counts = list(self._passes.get(loss, {}).values())
+            if len(term.rounds) < MIN_ROUNDS or len(counts) < MIN_ROUNDS or max(counts) > 1:
+                continue
+            for factor, site in term.divisions:
+                k = round(1 / factor) if 0 < factor < 0.6 else 0
+                if k >= 2 and abs(factor * k - 1) < 1e-4 and ACCUMULATING.search(expression_at(site)):
+                    steps = [record.stepped_at for record in self.audit.optimizers.values() if record.steps >= MIN_ROUNDS]
+                    here = locate(site)
+                    prepared = [] if here is None else lines_matching(here.file, r"\.prepare\(")
+                    yield finding("scaling", "accumulation-missing", "the loss is divided for batches that are not accumulated",
+                                  f"The loss is divided by {k} {at(site)}, as for the average of {k} batches, but the optimizer "
+                                  f"steps after every backward() {at(loss)}: gradients are not accumulated, and {k} times too "
+                                  "small."
+                                  + (" accelerate skips the steps in between only for an optimizer that was given to prepare()."
+                                     if prepared else ""),
+                                  f"step once for {k} batches"
+                                  + (": give the optimizer to accelerator.prepare()." if prepared else
+                                     ", or leave out the division."),
+                                  at=loss, causes=(*prepared[:1], site, *steps[:1]), symptom="wrong-value")
+                    return
 
     def _accumulating(self) -> Iterator[Finding]:
         for site, passes in self._passes.items() if not self.audit.watch.reads_gradients() else ():
