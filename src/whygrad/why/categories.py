@@ -77,6 +77,7 @@ DESCRIPTIONS = {
     "option-disables": "An option switches off what it should tune.",
     "output-constant": "The model gives the same output for every sample.",
     "output-range": "Targets lie beyond what the output can reach.",
+    "padding-attended": "Padding is attended to like any token.",
     "padding-in-loss": "Padding counts in the loss.",
     "parameter-in-forward": "Parameters are made anew in every step.",
     "parameter-rewrapped": "A tensor with history was wrapped into a new parameter.",
