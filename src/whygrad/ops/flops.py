@@ -14,7 +14,7 @@ class Flops(NamedTuple):
     # torch's name of the op that it counts.
     aten: str
     # (shapes of the arguments, shape of the result, statics) -> number
-    count: Callable[[list[Shape], Shape, dict[str, Any]], int]
+    number: Callable[[list[Shape], Shape, dict[str, Any]], int]
 
 
 def _product(shapes, out, statics):

@@ -69,7 +69,7 @@ class FlopCounterMode:
             counted = "convolution_backward"
         elif counted == "addmm" and len(shapes) == 2:
             counted = "mm"
-        number = flops.count(shapes, result._array.shape, statics)
+        number = flops.number(shapes, result._array.shape, statics)
         for parent in self.mod_tracker.parents if number else ():  # on the meta device, rows are applied to batches of nothing
             self.flop_counts[parent][CountedOp(f"aten.{counted}")] += number
 
