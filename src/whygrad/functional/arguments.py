@@ -143,6 +143,8 @@ def is_integer(value: Any) -> bool:
     """What torch takes for an integer: not a bool, but a 0-dim integer tensor."""
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
+    if isinstance(value, np.ndarray):
+        return not value.ndim and value.dtype.kind in "iu"
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

@@ -29,6 +29,8 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         raise errors.out_of_memory(error) from None
     except ValueError:
         check_sizes(sizes)
+        if 0 in sizes:
+            raise RuntimeError("Stride calculation overflowed") from None
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 

@@ -162,7 +162,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     check_inplace(self, (self, source))
     places, values = _put_arguments(self, index, source)
-    check_disjoint(self, (index, source))
+    check_disjoint(self, (index, source), "put")
     return write("put", self, self, places, values, accumulate=accumulate)
 
 

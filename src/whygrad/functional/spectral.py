@@ -119,6 +119,8 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
     """A norm of the matrices in two dims: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
     read_tensor("linalg_matrix_norm", input)
     name = "linalg.matrix_norm"
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     check_matrices(input, name, square=False)

@@ -272,6 +272,8 @@ class UntypedStorage(_Storage):
 
 def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
     """The first `nbytes` of a file as memory. A shared file is created, or made longer, as needed."""
+    if not nbytes:
+        return np.empty(0, np.uint8)
     try:
         descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
     except OSError as error:
@@ -283,8 +285,6 @@ def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
             if not shared:
                 raise RuntimeError(f"file <{filename}> size <{held}> is smaller than the required mapping size <{nbytes}>")
             os.ftruncate(descriptor, nbytes)
-        if not nbytes:
-            return np.empty(0, np.uint8)
         return np.frombuffer(mmap.mmap(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY), np.uint8)
     finally:
         os.close(descriptor)
