@@ -73,6 +73,19 @@ CASES["found by PyTorch's own tests"] = """
     T.ones(1, 1, 1, 1).dim_order(ambiguity_check=[T.contiguous_format, T.channels_last])
     x.dim_order(ambiguity_check="yes")
     T.zeros(3).set_(T.zeros(3, dtype=T.int32))
+    (lambda k: k.index_add_(0, k, k.clone()))(T.tensor([1, 0]))
+    (lambda k: k.index_add_(0, k.clone(), k))(T.tensor([1, 0]))
+    (lambda k: k.index_copy_(0, k, k.clone()))(T.tensor([1, 0]))
+    (lambda k: k.index_fill_(0, k, 0))(T.tensor([1, 0]))
+    (lambda k: k.index_put_((k,), k.clone()))(T.tensor([1, 0]))
+    (lambda k: k.scatter_(0, k, k.clone()))(T.tensor([1, 0]))
+    (lambda k: k.scatter_(0, k, 3))(T.tensor([1, 0]))
+    T.linalg.lstsq(T.ones(1, 1, 1), T.ones(3, 1))
+    T.isclose(x, x, 'a')
+    T.isclose(x, x, T.tensor(1.5), T.tensor(1.0, requires_grad=True))
+    T.tensor(T.DoubleStorage([1]), dtype=T.float32)
+    x.clone().map_(T.ones(3, 2), lambda a, b: a)
+    x.clone().map_(T.ones(4, 2, 3), lambda a, b: a)
 """
 
 CASES["dtypes that one kernel does not take"] = """

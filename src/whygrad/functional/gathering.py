@@ -12,7 +12,7 @@ from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.dtypes import c_name
 from whygrad.base.on_demand import on_demand
-from whygrad.base.overlap import SHARED, check_overlap, is_expanded
+from whygrad.base.overlap import OVERLAP, SHARED, check_overlap, is_expanded
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -182,7 +182,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
-    check_disjoint(self, inputs[1:])
+    check_disjoint(self, inputs)
     if is_expanded(self._array):
         raise RuntimeError(SHARED)
     return write("scatter", self, self, *inputs, **statics)
@@ -370,7 +370,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         if name == "masked_scatter":
             check_overlap(self._array, ())
         else:
-            check_disjoint(self, inputs[1:], name)
+            check_disjoint(self, inputs[1:] if masked else (*args, *kwargs.values()), name)
         return write(name, self, self, *inputs, **statics)
 
     public(name=name, doc=doc, autocast="widest" if name == "index_copy" else None)(changed)
@@ -418,6 +418,8 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     read_tensor("index_put_", values, "values", 3)
     check_inplace(input, (input, values))
     places, values = _put_places(input, indices, values, accumulate)
+    if any(index is input for index in indices):
+        raise RuntimeError(OVERLAP)
     return index_put_at(input, places, values, accumulate)
 
 

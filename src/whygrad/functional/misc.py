@@ -18,6 +18,7 @@ from whygrad.functional.arguments import (
     check_tensors,
     invalid_combination,
     is_number,
+    read_float,
     read_int,
     read_number,
     read_sizes,
@@ -42,28 +43,30 @@ def equal(input: Any, other: Any) -> bool:
     return bool(np.array_equal(input._array, other._array))
 
 
-def _check_tolerances(input: Any, other: Any, rtol: float, atol: float, name: str) -> None:
+def _tolerances(input: Any, other: Any, rtol: Any, atol: Any, name: str) -> dict[str, Any]:
     check_tensors(name, input=input, other=other)
+    rtol, atol = read_float(name, "rtol", 3, rtol), read_float(name, "atol", 4, atol)
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     for argument, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{argument} must be greater than or equal to zero, but got {value:g}")
+    return {"rtol": rtol, "atol": atol}
 
 
 @public()
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where `abs(input - other) <= atol + rtol * abs(other)`."""
-    _check_tolerances(input, other, rtol, atol, "isclose")
-    return apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)  # type: ignore[no-any-return]
+    tolerances = _tolerances(input, other, rtol, atol, "isclose")
+    return apply(TABLE["isclose"], input, other, **tolerances, equal_nan=equal_nan)  # type: ignore[no-any-return]
 
 
 @public()
 @made_under_transforms("refused")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close to each other (see `isclose`)."""
-    _check_tolerances(input, other, rtol, atol, "allclose")
-    result = apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    tolerances = _tolerances(input, other, rtol, atol, "allclose")
+    result = apply(TABLE["isclose"], input, other, **tolerances, equal_nan=equal_nan)
     return bool(result._array.all())
 
 
@@ -238,7 +241,7 @@ def _from_python(name: str) -> Callable[..., Tensor]:
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         vectorised = np.frompyfunc(function, 1 + len(others), 1)
-        others = [np.broadcast_to(t._array, self._array.shape) for t in others]
+        others = [t.expand_as(self)._array for t in others]
         found = vectorised(self._array, *others)
         if found.size and not isinstance(first := np.ravel(found)[0], (int, float, complex, np.number)):
             raise TypeError(f"must be real number, not {type(first).__name__}")

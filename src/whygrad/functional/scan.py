@@ -225,6 +225,7 @@ def _renorm_statics(self: Tensor, p: Any, dim: Any, maxnorm: Any) -> dict[str, A
     for position, (name, value) in ((2, ("p", p)), (4, ("maxnorm", maxnorm))):
         if isinstance(read_number("renorm", name, position, value), complex):
             raise RuntimeError(f"renorm: {name} must be real-valued")
+    p, maxnorm = read_number("renorm", "p", 2, p), read_number("renorm", "maxnorm", 4, maxnorm)
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:

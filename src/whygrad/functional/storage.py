@@ -251,7 +251,12 @@ class UntypedStorage(_Storage):
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        return memo.setdefault(id(self._owner), self.clone())  # type: ignore[no-any-return]
+        # The array is what is remembered: tensors look for it as well.
+        if id(self._owner) not in memo:
+            memo[id(self._owner)] = self._owner.copy("K")
+        result = UntypedStorage.__new__(UntypedStorage)
+        result._hold(memo[id(self._owner)], is_used=self._is_used)
+        return result
 
     def __sizeof__(self) -> Any:
         return object.__sizeof__(self) + self.nbytes()
