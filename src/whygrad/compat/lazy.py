@@ -54,18 +54,19 @@ _NAMES = {
                     "compat.checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "compat.types"),
     **dict.fromkeys(("_VF", "_unique", "_unique2"), "compat.private"),
+    **dict.fromkeys(("get_default_device", "set_default_device"), "functional.meta"),
     **dict.fromkeys((
-        "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+        "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
         "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled",
-        "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+        "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "compat.switches"),
 }
 
 _MODULES = frozenset({
-    "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
-    "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "quasirandom",
-    "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
+    "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
+    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler",
+    "quasirandom", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})

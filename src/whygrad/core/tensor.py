@@ -16,7 +16,7 @@ from whygrad.base import dtypes, errors
 from whygrad.base.linked import Steps, in_order
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Version, unwritten
-from whygrad.core.modes import grad_state
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node, extra
 from whygrad.core.registered import registered
 from whygrad.why import record as why
@@ -98,9 +98,8 @@ class Meta:
 
 def grad_note(what: str, where: why.Site) -> list[Any]:
     """What `Meta.grad_log` remembers of a hand on `.grad`. Nobody changes it, so many leaves may share one."""
-    from whygrad.core.engine import count_backwards
-
-    return [(what, where, count_backwards())]
+    last = process_state.last_backward
+    return [(what, where, 0 if last is None else last.number)]
 
 
 class Tensor:

@@ -12,7 +12,9 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import storage as owner_of
 from whygrad.base import dtypes
-from whygrad.base.devices import CPU, device
+from whygrad.base.devices import CPU, META, device
+from whygrad.base.meta_array import MetaArray, meta_array
+from whygrad.base.unread_array import extent
 from whygrad.functional.arguments import check_place, invalid_combination, is_integer, type_name
 from whygrad.functional.fresh import warn_once
 
@@ -109,7 +111,10 @@ class UntypedStorage(_Storage):
     def of(cls, array: np.ndarray) -> UntypedStorage:
         """The storage of a tensor's array: the whole memory that it looks at."""
         self = cls.__new__(cls)
-        self._hold(owner_of(array)[0], is_used=True)
+        owner, start = owner_of(array)
+        if type(array) is MetaArray:
+            owner, self.device = meta_array((start + extent(array),), np.uint8), META
+        self._hold(owner, is_used=True)
         return self
 
     @classmethod
@@ -205,7 +210,7 @@ class UntypedStorage(_Storage):
         return self
 
     def data_ptr(self) -> Any:
-        return self._owner.__array_interface__["data"][0] if self._owner.size else 0
+        return self._owner.__array_interface__["data"][0] if self._owner.size and self.device is CPU else 0
 
     def nbytes(self) -> Any:
         return self._owner.nbytes

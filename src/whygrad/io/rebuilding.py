@@ -15,6 +15,7 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.meta_array import meta_array
 from whygrad.base.on_demand import on_demand
 from whygrad.base.torch_homes import torch_home
 from whygrad.base.version import unwritten
@@ -249,6 +250,19 @@ def make_device(name: Any, index: Any = None) -> device:
     return device(name, index)
 
 
+def rebuild_meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """A tensor on the meta device."""
+    refuse_unless(isinstance(dtype, dtypes.dtype) and _is_sizes(size) and _is_sizes(stride) and len(size) == len(stride),
+                  "a tensor on the meta device needs a dtype, a size and strides")
+    refuse_unless(type(requires_grad) is bool and not (requires_grad and dtype.category < 2),
+                  f"requires_grad of a {dtype} tensor cannot be {shown(requires_grad)}")
+    try:
+        array = meta_array(tuple(size), dtype.numpy, tuple([step * dtype.numpy.itemsize for step in stride]))
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise UnpicklingError(f"size {tuple(size)} and stride {tuple(stride)}: {error}") from None
+    return fresh(array, requires_grad)
+
+
 def get_layout(name: Any) -> Any:
     found = layouts.BY_NAME.get(name.removeprefix("torch.")) if type(name) is str else None
     refuse_unless(isinstance(found, layouts.layout), f"unknown layout {shown(name)}")
@@ -273,6 +287,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
     "torch._utils._rebuild_sparse_tensor": rebuild_sparse_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
     "torch.serialization._get_layout": get_layout,
     "_codecs.encode": encode,
 }

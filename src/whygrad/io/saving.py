@@ -14,6 +14,7 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.meta_array import MetaArray
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Size, Tensor, wrap
 from whygrad.functional.conj_neg import Turned
@@ -29,6 +30,7 @@ from whygrad.io.rebuilding import (
     UNTYPED,
     get_layout,
     rebuild_from_type,
+    rebuild_meta_tensor,
     rebuild_parameter,
     rebuild_parameter_with_state,
     rebuild_sparse_tensor,
@@ -107,17 +109,22 @@ class _Pickler(_PythonPickler):
         array = tensor._memory if isinstance(tensor, Turned) else tensor._array
         if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
             return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
-        storage, offset, stride = self.storage_of(array, tensor.dtype)
-        plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
-        function: Any = rebuild_tensor_v2
-        if tensor.dtype not in KIND_OF:
+        if type(array) is MetaArray:
+            stride = tuple([step // array.itemsize for step in array.strides])
+            function: Any = rebuild_meta_tensor
+            plain: list[Any] = [tensor.dtype, tuple(array.shape), stride, tensor.requires_grad]
+        else:
+            function = rebuild_tensor_v2
+            storage, offset, stride = self.storage_of(array, tensor.dtype)
+            plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
+        if tensor.dtype not in KIND_OF and function is rebuild_tensor_v2:
             function = rebuild_tensor_v3
             plain.append(tensor.dtype)
         if isinstance(tensor, Turned):
             plain.append({name: True for name, is_so in (("conj", tensor.conjugated), ("neg", tensor.negated)) if is_so})
         attributes = dict(tensor.__dict__)
         if type(tensor) is Parameter:
-            plain[4] = False
+            plain[3 if function is rebuild_meta_tensor else 4] = False
             data = _Reduced(function, tuple(plain))
             if attributes:
                 return rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
