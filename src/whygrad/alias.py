@@ -10,20 +10,22 @@ import multiprocessing.spawn
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
 import whygrad
 from whygrad.base.frames import is_internal
-from whygrad.base.torch_modules import SecondName, resolve
+from whygrad.base.torch_modules import SecondName, is_second_name, resolve
 from whygrad.base.unsupported import MissingModule, absent_from, is_missing_module, is_prepared
-from whygrad.compat import torch_backends, version
+from whygrad.compat import identity, torch_backends, version
 
 # A directory with a package `torch`, for new interpreters started by multiprocessing.
 _SHIM = str(Path(__file__).parent / "_shim")
 
+
+_NAMES = ("torch", "functorch")
 
 _modules_with_getattr: set[str] = set()
 
@@ -39,14 +41,18 @@ class _Loader(SecondName):
 
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.startswith("whygrad."):
+            return None if is_second_name(fullname) else identity.carrying_spec(fullname, path)
+        if fullname.partition(".")[0] not in _NAMES:
             return None
         if fullname not in torch_backends.MODULES:
             try:
                 resolve(fullname)
             except ModuleNotFoundError:
                 if not is_missing_module(fullname) or is_prepared(_importing_frame()):
-                    raise
+                    if PathFinder.find_spec(fullname, path) is None:
+                        return None
+                    raise  # a file of ours that is no module of torch
         return ModuleSpec(fullname, _Loader(), is_package=True)  # type: ignore[arg-type]
 
 
@@ -60,6 +66,7 @@ def _importing_frame() -> FrameType | None:
 
 
 _finder = _Finder()
+_distributions = identity.TorchDistribution()
 _before: dict[str, Any] = {}
 
 
@@ -74,6 +81,9 @@ def install() -> None:
     whygrad.__version__ = version.__version__  # type: ignore[attr-defined]
     multiprocessing.spawn.get_preparation_data = _preparation_data
     sys.meta_path.insert(0, _finder)
+    sys.meta_path.append(_distributions)
+    whygrad.__name__ = "torch"
+    identity.carry_torch_modules([module for name, module in list(sys.modules.items()) if name.startswith("whygrad")])
 
 
 def uninstall() -> None:
@@ -81,7 +91,10 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+    sys.meta_path.remove(_distributions)
+    whygrad.__name__ = "whygrad"
+    identity.carry_own_modules()
+    for name in [name for name in sys.modules if name.partition(".")[0] in _NAMES]:
         if name in _modules_with_getattr:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
             _modules_with_getattr.remove(name)

@@ -145,8 +145,10 @@ def test_bfloat16_arrays_are_known_before_ours_were_asked_for(monkeypatch: pytes
 
 
 def test_ml_dtypes_is_imported_only_when_needed() -> None:
+    """Once it is there, gradients of every dtype look whether they have to be rounded."""
     program = (
-        "import sys; from whygrad import dtypes as w; w.finfo(w.bfloat16); print('ml_dtypes' in sys.modules)"
+        "import sys; from whygrad import dtypes as w, nn, optim, func, distributions, amp; from whygrad.utils import data;"
+        "w.finfo(w.bfloat16); print('ml_dtypes' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -49,6 +49,9 @@ def test_modules_are_the_same_objects() -> None:
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
         assert torch.serialization.load is torch.load
+        import functorch.experimental
+        from torch._functorch.make_functional import FunctionalModule
+        assert functorch.FunctionalModule is FunctionalModule and "whygrad" in functorch.experimental.__name__
         assert whygrad.nn.__spec__.name == "whygrad.nn" and nn.__name__ == "whygrad.nn"
         assert torch.__version__.startswith("2.13.0")
     """)
@@ -361,3 +364,91 @@ def test_a_program_in_which_torch_was_replaced_by_whygrad(name: str) -> None:
         print(named.__name__)
     """)
     assert found.strip() in (torch_modules.HOMES.get(f"torch.{name}"), f"whygrad.compat.{name}")
+
+
+# Expressions of a program that asks which torch it has; those of one line are the same here as on torch.
+IDENTITY = """
+    torch.__name__
+    [kind.__module__ for kind in (torch.Tensor, torch.dtype, torch.device, torch.Size, torch.finfo, torch.Generator)]
+    [kind.__module__ for kind in (nn.Parameter, nn.Linear, nn.BatchNorm1d, nn.Flatten, nn.PixelShuffle, nn.Module, nn.LSTM)]
+    [kind.__module__ for kind in (optim.SGD, optim.AdamW, lr_scheduler.StepLR, data.DataLoader, data.TensorDataset)]
+    [kind.__module__ for kind in (torch.no_grad, torch.autograd.Function, distributions.Normal, distributions.Transform)]
+    [repr(kind) for kind in (torch.Tensor, nn.Parameter, nn.ReLU, optim.Adam)]
+    [torch.typename(x) for x in (torch.ones(1), nn.ReLU(), torch.Size(), 3)]
+    [find_spec(name) is None for name in ("torch", "torch.nn", "torch.nowhere", "functorch")]
+    [torch.__version__ >= "2.13", torch.__version__ < "2.2", torch.__version__ >= (1, 9), torch.__version__ == "2.13.1"]
+    [type(torch.__version__).__name__, torch.version.__version__ == torch.__version__, torch.version.cuda]
+    [Version(text) < other for text in ("2.13.0a0", "2.13.0+cpu", "1.10", "2.0rc1") for other in ("2.13", (2, 0), "parrot")]
+    sorted(vars(functorch).keys() & {"vmap", "grad", "jacrev", "make_functional", "combine_state_for_ensemble"})
+    [pickle.loads(pickle.dumps(kind)) is kind for kind in (torch.Tensor, nn.Linear, nn.Parameter, distributions.Gamma)]
+""".strip().splitlines()
+ASKING = """
+import functorch, pickle, torch
+from importlib.util import find_spec
+from torch import nn, optim, distributions
+from torch.optim import lr_scheduler
+from torch.torch_version import TorchVersion as Version
+from torch.utils import data
+"""
+
+
+def test_programs_find_the_names_of_torch() -> None:
+    names: dict[str, object] = {}
+    exec(ASKING, names)
+    told = [repr(eval(line.strip(), names)) for line in IDENTITY]
+    program = ASKING + "\n".join(f"print(repr({line.strip()}))" for line in IDENTITY)
+    assert run(program).splitlines() == told
+
+
+def test_classes_keep_their_own_names_outside_of_the_alias() -> None:
+    run("""
+        import pickle, torch
+        assert torch.nn.Linear.__module__ == "torch.nn.modules.linear"
+        alias.uninstall()
+        assert (torch.__name__, torch.Tensor.__module__, torch.nn.Linear.__module__) == (
+            "whygrad", "whygrad.core.tensor", "whygrad.nn.linear")
+        assert pickle.loads(pickle.dumps(torch.nn.Linear)) is torch.nn.Linear
+    """)
+
+
+def test_every_class_that_carries_torch_s_module_is_found_there() -> None:
+    out = run("""
+        import importlib, pkgutil, torch
+        for package in ("amp", "autograd", "distributions", "func", "functional", "nn", "optim", "sparse", "utils"):
+            for found in pkgutil.walk_packages([*importlib.import_module(f"whygrad.{package}").__path__], f"whygrad.{package}."):
+                importlib.import_module(found.name)
+        from whygrad.base.torch_homes import carried
+        for kind in carried:
+            try:
+                assert getattr(importlib.import_module(kind.__module__), kind.__name__) is kind
+            except (ImportError, AttributeError, AssertionError):
+                print(kind.__name__)
+        assert len(carried) > 400
+    """)
+    # Parts of the implementation.
+    assert sorted(out.split()) == ["AsStridedBackward0", "BackwardBorder", "Fixed", "Generator", "GlobalHooks",
+                                   "HookedCall", "Increasing", "Kernels", "LinearCrossEntropyOptions", "Plan",
+                                   "StateDictMethods", "Uninitialized", "WithModule"]
+
+
+def test_the_distribution_where_no_torch_is_installed() -> None:
+    run("""
+        import sys
+        import torch
+        from importlib import metadata
+        sys.path[:] = [path for path in sys.path if "site-packages" not in path]
+        assert metadata.version("torch") == "2.13.0" and metadata.distribution("torch").metadata["Name"] == "torch"
+        assert metadata.packages_distributions()["torch"] == metadata.packages_distributions()["functorch"] == ["torch"]
+        assert [found.version for found in metadata.distributions(name="torch")] == ["2.13.0"]
+        try:
+            metadata.version("torchvision")
+        except metadata.PackageNotFoundError:
+            pass
+    """)
+
+
+def test_all() -> None:
+    import torch
+
+    assert {*whygrad.__all__} <= {*torch.__all__}
+    assert not [name for name in torch.__all__ if hasattr(whygrad, name) and name not in (*whygrad.__all__, "export")]

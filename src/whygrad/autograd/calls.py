@@ -13,6 +13,7 @@ from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.base.errors import warn
+from whygrad.base.meta_array import MetaArray, meta_array
 from whygrad.core import engine
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
@@ -34,7 +35,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
     gradients = root_gradients(roots_of, grad_tensors)
-    roots = _roots(roots_of, gradients, create_graph)
+    roots = _roots(roots_of, gradients, create_graph or _has_meta(roots_of))
     if create_graph:
         warn(errors.CREATE_GRAPH_CYCLE)
     keep = bool(create_graph if retain_graph is None else retain_graph)
@@ -47,7 +48,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if roots:
         if why.watching is not None:
             why.watching.differentiated(roots_of, keep)
-        engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
+        on_tensors = create_graph or _has_meta(roots_of)
+        engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures, deposit_captured=True)
 
 
 def tensor_backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -87,11 +89,12 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], keep: bool, create_graph: bool,
                allow_unused: bool) -> list[Tensor | None]:
-    roots = _roots(roots_of, gradients, create_graph)
+    on_tensors = create_graph or _has_meta(roots_of)
+    roots = _roots(roots_of, gradients, on_tensors)
     targets = targets_of(inputs)
     captures: dict[Any, Any] = dict.fromkeys(targets)
     if roots:
-        engine.run(roots, keep=keep, create_graph=create_graph, captures=captures)
+        engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures)
     results: list[Tensor | None] = []
     for i, (given, target) in enumerate(zip(inputs, targets, strict=True)):
         if captures[target] is not None:
@@ -101,6 +104,11 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
         else:
             raise errors.unused_input(i, given)
     return results
+
+
+def _has_meta(roots_of: tuple[Any, ...]) -> bool:
+    """Whether gradients have no values: then rules are applied to Tensors, whose rows know what to do."""
+    return bool(process_state.meta) and any(isinstance(t, Tensor) and type(t._array) is MetaArray for t in roots_of)
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -186,7 +194,7 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
         if not dtype.is_floating_point:
             error = RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
             raise errors.noted(error, "complex_root", t) if isinstance(t, Tensor) else error
-        return wrap(np.ones(shape, dtype.numpy))
+        return wrap(np.ones(shape, dtype.numpy) if not _has_meta((t,)) else meta_array(shape, dtype.numpy))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != shape:

@@ -30,6 +30,10 @@ class RemovableHandle:
         others = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
         self._registries = [hooks_dict, *others]
 
+    def hooks_dict_ref(self) -> dict[int, Any]:
+        """The registry of the hook; a weak reference to it in torch."""
+        return self._registries[0]
+
     def remove(self) -> None:
         for registry in self._registries:
             registry.pop(self.id, None)

@@ -14,7 +14,7 @@ from whygrad.base.linked import Steps, in_order
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.core.tensor import TURNING, Tensor, source, wrap
 from whygrad.functional.conj_neg import turning
 from whygrad.functional.writes import copy_
 from whygrad.why import record as why
@@ -95,7 +95,7 @@ class CopySlices(Node):
     `write` is the node of the write itself. Its gradient replaces the slice in the base's gradient; the rest passes.
     """
 
-    __slots__ = ("crosses", "position", "steps", "strides", "write")
+    __slots__ = ("crosses", "position", "steps", "strides", "turns", "write")
 
     def __init__(self, base_edge: Any, base: np.ndarray, steps: Steps, write: Node, position: int) -> None:
         self.edges = (base_edge, *write.edges[:position], *write.edges[position + 1:])
@@ -109,10 +109,15 @@ class CopySlices(Node):
         self.position = position
         # True if the view shows a complex base as real numbers, or the other way round.
         self.crosses = False
+        # True if it conjugates or negates: the view is turned when it is read, its base is not.
+        self.turns = False
         before: Steps | None = steps
         while before is not None:
-            if before[1].name in CROSSING:
+            name = before[1].name
+            if name in CROSSING:
                 self.crosses = True
+            elif name in TURNING:
+                self.turns = True
             before = before[0]
 
     @property
@@ -135,8 +140,7 @@ class CopySlices(Node):
         result = laid_out_as(g, self.strides)
         # Inside the graph complex gradients are conjugated; shown as two real numbers they must not be.
         turn = np.conj if self.crosses else _same
-        # The view may be turned when it is read; what it is a view of, is not.
-        read = turning(self.steps) or _same
+        read = turning(self.steps) or _same if self.turns else _same
         result = turn(result)
         part = replay(result, self.steps, raw)
         grads = self.write.raw(turn(read(part.copy())), self._write_edges(edges))

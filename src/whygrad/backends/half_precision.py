@@ -44,6 +44,9 @@ def rounded_gradient(rule: Callable[..., Any]) -> Callable[..., Any]:
 
     def rounding(*args: Any) -> Any:
         out = rule(*args)
+        for x in args:
+            if type(x) is np.ndarray and x.dtype.kind in "fc":
+                return out
         floats = [x.dtype for arg in args for x in (arg if isinstance(arg, (tuple, list)) else (arg,))
                   if isinstance(x, np.ndarray) and x.dtype.kind in "fcV"]
         if not floats or not all(dtype.kind == "V" for dtype in floats):

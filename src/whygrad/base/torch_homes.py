@@ -8,8 +8,11 @@ from typing import Any
 # Our module -> torch's, where the paths differ.
 _FILES = {
     "whygrad.autograd.hooks": "torch.utils.hooks",
+    **dict.fromkeys(("whygrad.base.devices", "whygrad.base.dtypes", "whygrad.base.layouts", "whygrad.base.size"), "torch"),
     "whygrad.core.tensor": "torch._tensor",
     "whygrad.distributions.transforms": "torch.distributions.transforms",
+    "whygrad.nn.attention": "torch.nn.attention",
+    "whygrad.nn.cross_map": "torch.nn.modules._functions",
     "whygrad.nn.adaptive_softmax": "torch.nn.modules.adaptive",
     "whygrad.nn.containers": "torch.nn.modules.container",
     "whygrad.nn.embedding": "torch.nn.modules.sparse",
@@ -73,9 +76,19 @@ def is_in_python(public_name: str) -> bool:
     return name in _IN_PYTHON.get(space, ())
 
 
+# Classes that carry torch's `__module__`, as long as whygrad is imported as torch (see compat/identity.py) -> their module here.
+carried: dict[type, str] = {}
+
+
+def own_module(named: Any) -> str:
+    """The module that defines a class or function, also for one of ours that carries torch's `__module__`."""
+    module: str = named.__module__ or ""
+    return carried.get(named, module) if module.startswith("torch") and isinstance(named, type) else module
+
+
 def torch_home(named: Any) -> str | None:
     """The module in which torch has this class or function of ours; None if it is not ours."""
-    ours: str = named.__module__ or ""
+    ours = own_module(named)
     if ours != "whygrad" and not ours.startswith("whygrad."):
         return None
     home = _home(named, ours)

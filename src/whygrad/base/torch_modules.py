@@ -15,12 +15,15 @@ from whygrad.base.unsupported import MissingModule, is_missing_module
 
 # torch's module -> ours, where the paths differ; submodules follow their parent.
 HOMES = {
+    "functorch": "whygrad.compat.functorch",
     "torch": "whygrad",
     "torch.__config__": "whygrad.compat.config",
+    "torch.__future__": "whygrad.nn.conversion",
     "torch._C": "whygrad.compat._C",
     "torch._C._autograd": "whygrad.compat._C._autograd",
     "torch._C._functions": "whygrad.compat._C._functions",
     "torch._C._nn": "whygrad.compat._C._nn",
+    "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
     "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
@@ -37,12 +40,15 @@ HOMES = {
     "torch.jit.annotations": "whygrad.compat.jit",
     "torch.library": "whygrad.compat.library",
     "torch.nested": "whygrad.compat.nested",
+    "torch.nn.parallel.data_parallel": "whygrad.nn.parallel",
     "torch.ops": "whygrad.compat.torch_ops",
     **{f"torch.optim.{name}": "whygrad.optim.adam" for name in ("adamax", "adamw", "nadam", "radam", "sparse_adam")},
     **{f"torch.optim.{name}": "whygrad.optim.rms" for name in ("adadelta", "adagrad", "rmsprop")},
     **{f"torch.optim.{name}": "whygrad.optim.sgd" for name in ("asgd", "rprop")},
     "torch.return_types": "whygrad.functional.return_types",
     "torch.serialization": "whygrad.io",
+    "torch.storage": "whygrad.functional.storage",
+    "torch.torch_version": "whygrad.compat.torch_version",
     "torch.types": "whygrad.compat.types",
     "torch.utils._pytree": "whygrad.base.pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
@@ -125,15 +131,18 @@ class SecondName:
 _PACKAGES = ("whygrad.backends", "whygrad.ops")
 
 
+def is_second_name(fullname: str) -> bool:
+    """Whether a module of ours has this name only because torch's has it: `whygrad.hub`, which is `whygrad.compat.hub`."""
+    if not fullname.startswith("whygrad.") or fullname.startswith(_PACKAGES):
+        return False
+    return home_of(f"torch{fullname[7:]}") not in (None, fullname)
+
+
 class _Finder:
     """`import whygrad.hub` and the like, for programs in which "torch" was replaced by "whygrad"."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        if not fullname.startswith("whygrad.") or fullname.startswith(_PACKAGES):
-            return None
-        if home_of(f"torch{fullname[7:]}") in (None, fullname):
-            return None
-        return ModuleSpec(fullname, SecondName(), is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(fullname, SecondName(), is_package=True) if is_second_name(fullname) else None  # type: ignore[arg-type]
 
 
 sys.meta_path.insert(0, _Finder())

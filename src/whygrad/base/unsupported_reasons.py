@@ -54,7 +54,7 @@ _PATTERNS = {
     KERNEL: """
         native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
         frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
-        nn.functional.ScalingType nn.functional.SwizzleType nn.grad nn.functional.grad""",
+        nn.functional.ScalingType nn.functional.SwizzleType""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
     "use torch.rand, or scipy.stats.qmc with torch.from_numpy": "quasirandom*",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",
@@ -64,7 +64,6 @@ _PATTERNS = {
     "use nn.LocalResponseNorm": "*.CrossMapLRN2d",
     "use nn.Module": "*.Container",
     "compute the fused weights from the parameters of both layers": "nn.utils.fus*",
-    "make the module as usual: initialising it costs little here": "nn.utils.skip_init nn.utils.init",
     "no kernel here is chosen by memory format; leave the weights as they are": "nn.utils.convert_conv* nn.utils.memory_format",
     "use torch.func.functional_call": "nn.utils.stateless*",
     "there is one implementation of attention; torch.nn.functional.scaled_dot_product_attention runs it": "nn.attention.*",
@@ -84,7 +83,7 @@ _PATTERNS = {
     "use resize_ or reshape": "Tensor.resize Tensor.resize_as",
     OF_ITS_OWN: """
         thread_safe_generator random.thread_safe_generator init_num_threads prepare_multiprocessing* get_file_path
-        compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral USE_* PRIVATE_OPS types torch_version windows torch
+        compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral USE_* PRIVATE_OPS types windows torch
         *.torch *TYPE_CHECKING *_notes *.common* *.factory_* *.multi_dim_common *.set_module *.hooks cpu
         legacy_contiguous_format slice_inverse *_MODES nn.common_types *linear_cross_entropy_options *LinearCrossEntropyOptions
         autograd.is_view_replay_enabled Tensor.slice_inverse Tensor.module_load Tensor.storage_type

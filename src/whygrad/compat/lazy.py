@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from whygrad.base import dtypes
@@ -45,27 +46,45 @@ _NAMES = {
                      "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
                     "amp.autocast_mode"),
     **dict.fromkeys(("OutOfMemoryError",), "compat.cuda"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
+                     "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage",
+                     "ShortStorage", "Storage", "TypedStorage", "UntypedStorage"), "functional.storage"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "compat.checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "compat.types"),
     **dict.fromkeys(("_VF", "_unique", "_unique2"), "compat.private"),
+    **dict.fromkeys(("get_default_device", "set_default_device"), "functional.meta"),
     **dict.fromkeys((
-        "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+        "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
         "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled",
-        "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+        "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "compat.switches"),
 }
 
 _MODULES = frozenset({
-    "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
-    "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
-    "signal", "sparse", "special", "testing", "types", "utils", "version"})
+    "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
+    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler",
+    "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+# Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
+_NOT_IN_ALL = """
+    BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage
+    BFloat16Tensor Buffer Explanation FUNCTIONS HalfTensor Parameter TYPE_CHECKING absolute_ broadcast_shapes channels_last
+    channels_last_3d contiguous_format digamma_ eig empty_cache erfinv_ explain flow formula from_dlpack get_printoptions graph
+    install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow preserve_format
+    set_default_dtype set_grad_enabled solve sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided svd_lowrank symeig
+    unique unload_ipython_extension"""
+
+
+def exported() -> list[str]:
+    """torch.__all__: what `from torch import *` binds."""
+    loaded = vars(sys.modules["whygrad"])
+    public = {*loaded, *_NAMES, *_NAMEABLE, *dtypes.NAMES_ONLY}.difference(_NOT_IN_ALL.split())
+    return sorted(name for name in public if not name.startswith("_") and not isinstance(loaded.get(name), ModuleType))
 
 
 def names() -> list[str]:
@@ -82,6 +101,8 @@ def attribute(name: str) -> Any:
         value: Any = found.get(name)
         if value is None:
             return absent("torch", name, sys._getframe(1))
+    elif name == "__all__":
+        return exported()
     elif name == "torch":  # torch.torch is torch
         value = sys.modules["whygrad"]
     elif name in dtypes.NAMES_ONLY:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whygrad.base.devices import CPU, check_device, device
 from whygrad.base.errors import warn
 from whygrad.base.threads import choose_number_of_threads, number_of_threads
 
@@ -89,14 +88,6 @@ def is_warn_always_enabled() -> bool:
 def set_flush_denormal(mode: bool) -> bool:
     """Returns False, torch's answer on machines that do not support it."""
     return False
-
-
-def get_default_device() -> device:
-    return CPU
-
-
-def set_default_device(device: Any) -> None:
-    check_device(device)
 
 
 def is_vulkan_available() -> bool:

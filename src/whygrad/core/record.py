@@ -216,7 +216,7 @@ def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
     arrays = [x._memory for x in inputs] if row.view else [x._array if isinstance(x, Tensor) else x for x in inputs]
     outs = [out] if out is not None else _results_in_order(spec, arrays, statics)
     results = _wrap_results(spec, inputs, statics, outs)
-    node = make_node(spec, inputs, arrays, statics, outs, [t._version_counter for t in results])
+    node = make_node(spec, inputs, arrays, statics, outs, results)
     if row.view and results and results[0]._view is None:
         node = None  # a view of an inference tensor is no view, and has no history
     if node is None:
@@ -238,6 +238,8 @@ def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
 def _results_in_order(spec: RowSpecialization, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
     """Run the forward. Its results lie in memory as torch's do."""
     row = spec.row
+    if process_state.meta and (results := process_state.meta.results(row, arrays, statics)) is not None:
+        return results  # type: ignore[no-any-return]
     try:
         out = spec.scope["forward"](*arrays, **statics)
     except ValueError:
@@ -322,7 +324,7 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
 
 
 def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-              outs: Sequence[np.ndarray], out_counters: list[Version]) -> Node | None:
+              outs: Sequence[np.ndarray], results: Sequence[Tensor]) -> Node | None:
     """Record one application, or give None if nobody can want its gradient."""
     row = spec.row
     if process_state.any_mode_active and not (grad_state.grad and not grad_state.inference):
@@ -344,7 +346,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
     node.extra = None
     node.site_code, node.lasti = why.site()
     if spec.saved or spec.static:
-        node.saved, node.static = _saved_values(spec, inputs, arrays, statics, outs, out_counters, tracked)
+        node.saved, node.static = _saved_values(spec, inputs, arrays, statics, outs, results, tracked)
     else:
         node.saved = node.static = ()
     if spec.several:
@@ -360,7 +362,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
 
 
 def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-                  outs: Sequence[np.ndarray], out_counters: list[Version],
+                  outs: Sequence[np.ndarray], results: Sequence[Tensor],
                   tracked: set[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     row = spec.row
     saved: list[Any] = []
@@ -372,7 +374,7 @@ def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list
         needed = True
         if name in row.output_names:
             i = row.output_names.index(name)
-            saved += (outs[i], out_counters[i], out_counters[i].value)
+            saved += (outs[i], results[i]._version_counter, results[i]._version_counter.value)
         elif row.variadic:
             counters = [x._version_counter for x in inputs]
             saved += (tuple(arrays), counters, [c.value for c in counters])

@@ -32,7 +32,7 @@ def recorded_writes() -> bool | None:
     if not process_state.writes:
         return True
     if (process_state.derivatives or process_state.listeners or process_state.anomaly or grad_state.levels
-            or grad_state.inference or grad_state.mutation is not None):
+            or grad_state.inference or grad_state.mutation is not None or process_state.meta):
         return None
     return grad_state.grad
 
@@ -80,14 +80,15 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
             # The rule wants the old value, and it is about to be overwritten.
             recorded[position] = arrays[position].copy()
         if process_state.any_mode_active or row.variadic:
-            node = make_node(spec, inputs, recorded, statics, (array,), [target._version_counter])
+            node = make_node(spec, inputs, recorded, statics, (array,), (target,))
         else:
             node = spec.node_of(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(spec, node, position, copied=recorded[position] is not promoted._array)
-    if spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
+    written = process_state.meta and process_state.meta.written(row, arrays, array)
+    if not written and spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
         spec.into(*arrays, *[statics[name] for name in row.statics], array)
-    else:
+    elif not written:
         spec.compute(arrays, array, statics, position)
     if turned:
         target.put(array)  # type: ignore[attr-defined]
@@ -163,7 +164,7 @@ def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
             break
     else:
         return
-    if type(target._array) is not np.ndarray:  # it stands for a batch, which is looked at when it is written to
+    if not process_state.meta and type(target._array) is not np.ndarray:  # a batch is looked at when it is written to
         return
     view = target._view
     if view is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.errors import warn
+from whygrad.base.torch_homes import own_module
 from whygrad.core.tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Real, Values, broadcast_all, lazy_property
@@ -96,7 +97,7 @@ class Distribution:
         return new
 
     def _copy_of_parts(self, batch_shape: Shape, _instance: Any) -> Any:
-        ours: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        ours: Any = next(c for c in type(self).__mro__ if own_module(c).startswith(f"{__package__}."))
         if ours.__init__ is Distribution.__init__:
             raise NotImplementedError
         new = self._get_checked_instance(ours, _instance)

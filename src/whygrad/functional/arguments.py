@@ -10,6 +10,7 @@ from whygrad.base import dtypes
 from whygrad.base.devices import check_device, device
 from whygrad.base.door import Call, bad_argument
 from whygrad.base.layouts import check_layout
+from whygrad.base.torch_homes import own_module
 from whygrad.core.tensor import Tensor
 
 OVERFLOW = "Overflow when unpacking long long"
@@ -27,7 +28,7 @@ def kind_name(kind: type) -> str:
     """A type as torch's messages name it: with its module for NumPy's."""
     if kind.__module__ == "numpy":
         return f"numpy.{kind.__name__}"
-    shown = kind.__module__.startswith("whygrad") and kind.__name__ in _TORCH_TYPES
+    shown = own_module(kind).startswith("whygrad") and kind.__name__ in _TORCH_TYPES
     return f"torch.{kind.__name__}" if shown else kind.__name__
 
 

@@ -63,7 +63,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                layout: Any = None, pin_memory: bool = False) -> Tensor:
     """As torch.tensor, in this tensor's dtype unless another is given."""
-    check_place("new_tensor", layout, device, pin_memory)
+    check_place("new_tensor", layout, device or self.device, pin_memory)
     if isinstance(data, Tensor):
         warn(COPY_CONSTRUCT.format("tensor.new_tensor"))
     array, causes = copy_data(data, read_dtype("new_tensor", dtype, self.dtype), "tensor.new_tensor")

@@ -10,6 +10,7 @@ import numpy as np
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.base.door import MISSING, Spec, call
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
+from whygrad.base.meta_array import MetaArray
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
@@ -120,7 +121,7 @@ def storage_offset(self: Any) -> int:
 
 @public(function=False)
 def data_ptr(self: Any) -> int:
-    return address(self._memory) if self._memory.size else 0
+    return address(self._memory) if self._memory.size and type(self._memory) is not MetaArray else 0
 
 
 @public()

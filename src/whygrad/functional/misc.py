@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.layouts import contiguous_format
+from whygrad.base.torch_homes import torch_home
 from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
@@ -315,7 +316,9 @@ def typename(obj: Any) -> str:
     if isinstance(obj, Tensor):
         return obj.type()  # type: ignore[attr-defined, no-any-return]
     kind = type(obj)
-    return kind.__qualname__ if kind.__module__ in ("", "builtins") else f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__module__ in ("", "builtins"):
+        return kind.__qualname__
+    return f"{torch_home(kind) or kind.__module__}.{kind.__qualname__}"
 
 
 @public(function=False)

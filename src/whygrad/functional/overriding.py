@@ -21,7 +21,7 @@ from whygrad.base import door
 from whygrad.base.door import Instead, Next, Spec, enter
 from whygrad.base.errors import warn
 from whygrad.base.frames import is_internal, is_internal_name
-from whygrad.base.torch_homes import is_in_python
+from whygrad.base.torch_homes import is_in_python, own_module
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 
@@ -63,9 +63,9 @@ def is_overriding(kind: type) -> bool:
     found = _kinds.get(kind)
     if found is None:
         method = getattr(kind, "__torch_function__", None)
-        of_pytorch = any((base.__module__, base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
+        of_pytorch = any((own_module(base), base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
         found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
-                                and not is_internal_name(kind.__module__))
+                                and not is_internal_name(own_module(kind)))
     return found
 
 
@@ -239,6 +239,12 @@ def push_mode(mode: Any) -> None:
 def pop_mode() -> Any:
     _count(-1)
     return state.modes.pop()
+
+
+def remove_mode(mode: Any) -> None:
+    """Take away a mode that need not be the innermost one."""
+    state.modes.remove(mode)
+    _count(-1)
 
 
 def expect(kind: type) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
-from whygrad.base.devices import CPU, device
+from whygrad.base.devices import CPU, META, device
 from whygrad.base.door import Spec, dispatch
+from whygrad.base.meta_array import MetaArray
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Swapped
 from whygrad.core.node import extra, row_node, shown
@@ -175,7 +176,7 @@ class TensorProperties:
 
     @property
     def device(self: Any) -> device:
-        return CPU
+        return CPU if type(self._array) is not MetaArray else META
 
     @property
     def shape(self: Any) -> Size:

@@ -88,6 +88,13 @@ def zero_(self: Tensor) -> Tensor:
     return write_values(self, 0, "ZeroBackward0", constant=True)
 
 
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` puts in this tensor's place if tensors are swapped on conversion (torch.__future__)."""
+    given: Any = other if assign else self.copy_(other)  # type: ignore[attr-defined]
+    result: Tensor = given.detach()
+    return result
+
+
 RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})
 
 

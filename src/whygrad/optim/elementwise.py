@@ -18,6 +18,8 @@ import numpy as np
 
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import acceleration, dtypes
+from whygrad.base.meta_array import MetaArray
+from whygrad.core.modes import process_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
 from whygrad.functional.run import FUNCTIONS
@@ -28,7 +30,6 @@ from whygrad.why import record as why
 # Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
 BLOCK = 131072
 FLOAT32 = np.dtype(np.float32)
-BFLOAT16 = dtypes.bfloat16.numpy
 
 Numbers = dict[str, Any]
 
@@ -71,7 +72,7 @@ class Rounded(np.ndarray):
 
 
 def rounded(values: Any) -> Any:
-    return values.astype(BFLOAT16).astype(FLOAT32)
+    return values.astype(dtypes.bfloat16.numpy).astype(FLOAT32)
 
 
 class Stepping(Optimizer):
@@ -139,7 +140,8 @@ class Elementwise(Stepping):
         special = group.get("capturable") or group.get("fused")
         self._numbers_now = {}
         grouped = GroupedUpdate(self.update)
-        if acceleration.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, grouped):
+        if acceleration.enabled and not (differentiable or special or process_state.meta) and self._gather(
+                group["params"], numbers, names, grouped):
             grouped.finish()
             return
         run = partial(on_tensors, self.update) if differentiable else grouped.add if acceleration.enabled else partial(
@@ -158,7 +160,7 @@ class Elementwise(Stepping):
                 buffers = [state[name] for name in names]
                 if type(grad._array) is np.ndarray:
                     run(p, grad, numbers_now, buffers)
-                else:
+                elif type(grad._array) is not MetaArray:
                     self.step_sparse(p, grad, numbers_now, buffers)
         finally:
             grouped.finish()

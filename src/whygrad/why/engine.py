@@ -27,6 +27,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
+from whygrad.base.torch_homes import own_module
 from whygrad.why.record import Causes, Site
 
 # Objects of the engine. Only the engine looks into them.
@@ -178,7 +179,7 @@ def of_owner(x: Any) -> Iterator[None]:
     """Inside, the engine is whygrad's own if `x` is of whygrad: another one may be recorded at the same time."""
     global current
     outer = current
-    if any(base.__module__.partition(".")[0] == "whygrad" for base in type(x).__mro__):
+    if any(own_module(base).partition(".")[0] == "whygrad" for base in type(x).__mro__):
         choose("whygrad")
     try:
         yield

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from whygrad.core.tensor import Tensor
+from whygrad.why import record as why
 
 POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
             "backward on a tensor that was swapped. For a module m with "
@@ -18,11 +19,8 @@ _SLOTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))
 def swap_tensors(t1: Any, t2: Any) -> None:
     """Exchange the class, data, history and attributes of two tensors; the objects keep their identity."""
     for name, t in (("t1", t1), ("t2", t2)):
-        if weakref.getweakrefs(t):
+        if any(type(reference) is not why.Reference for reference in weakref.getweakrefs(t)):  # those are our own
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
-        if t._view is not None:
-            raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got 2 make sure you "
-                               "are not holding references to the tensor in other places.")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     for slot in _SLOTS:

@@ -1,0 +1,104 @@
+"""What tells a program that it has torch: the installed distribution, and the modules that classes say they are of.
+
+While whygrad is imported as torch (see alias.py), `importlib.metadata` answers for "torch" where no PyTorch is installed, and
+the public classes carry torch's `__module__`: libraries choose their code by both.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.metadata import Distribution, DistributionFinder
+from importlib.util import spec_from_file_location
+from types import ModuleType
+from typing import Any
+
+from whygrad.base import devices, dtypes, layouts, size
+from whygrad.base.torch_homes import carried, torch_home
+from whygrad.compat.version import TORCH_VERSION
+from whygrad.core.tensor import Tensor
+from whygrad.functional.run import FUNCTIONS
+from whygrad.random import Generator
+
+# Our packages that have classes of torch's.
+_PACKAGES = frozenset({"amp", "autograd", "distributions", "func", "functional", "nn", "optim", "profiler", "sparse", "testing",
+                       "utils"})
+# Classes whose `__module__` is not the module where torch's files have them.
+_IN_TORCH: dict[type, str] = {
+    **dict.fromkeys((Tensor, devices.device, dtypes.dtype, dtypes.finfo, dtypes.iinfo), "torch"),
+    **dict.fromkeys((layouts.layout, layouts.memory_format, size.Size), "torch"), Generator: "torch._C"}
+
+
+def _carried_module(kind: type) -> str | None:
+    """The `__module__` of torch's class of this name; None for a class that is not one of torch's."""
+    if kind in _IN_TORCH:
+        return _IN_TORCH[kind]
+    home = torch_home(kind)
+    if home is None or kind.__name__.startswith("_") or kind.__module__.split(".")[1] not in _PACKAGES:
+        return None
+    if home == "torch" and FUNCTIONS.get(kind.__name__) is not kind:
+        return None  # a part of our functions' implementation
+    return home
+
+
+def carry_torch_modules(modules: Iterable[ModuleType]) -> None:
+    """Give the public classes of these modules of ours torch's `__module__`."""
+    for module in modules:
+        for value in list(vars(module).values()):
+            if isinstance(value, type) and str(value.__module__).startswith("whygrad.") and (home := _carried_module(value)):
+                carried[value], value.__module__ = value.__module__, home
+
+
+def carry_own_modules() -> None:
+    """Undo carry_torch_modules."""
+    for kind, module in carried.items():
+        kind.__module__ = module
+    carried.clear()
+
+
+class CarryingLoader(SourceFileLoader):
+    """Loads a module of ours as usual; then its classes carry torch's `__module__`."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        carry_torch_modules([module])
+
+
+def carrying_spec(fullname: str, path: Any) -> Any:
+    """The spec of a module of ours with a CarryingLoader; None if it is not a source file."""
+    found = PathFinder.find_spec(fullname, path)
+    if found is None or not isinstance(found.loader, SourceFileLoader):
+        return None
+    return spec_from_file_location(fullname, found.origin, loader=CarryingLoader(fullname, found.loader.path),
+                                   submodule_search_locations=found.submodule_search_locations)
+
+
+class _Torch(Distribution):
+    """The distribution that `pip install torch` would leave, as far as programs read it."""
+
+    FILES = {"METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH_VERSION}\n",
+             "top_level.txt": "functorch\ntorch\ntorchgen\n"}
+
+    def read_text(self, filename: str) -> str | None:
+        return self.FILES.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"torch is whygrad here, and has no file {path}")
+
+
+class TorchDistribution(DistributionFinder):
+    """Finds the distribution "torch", where no other finder on sys.meta_path does."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        return None
+
+    def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
+        context = context or DistributionFinder.Context()
+        others = [finder.find_distributions for finder in sys.meta_path
+                  if finder is not self and hasattr(finder, "find_distributions")]
+        if context.name not in (None, "torch"):
+            return
+        wanted = DistributionFinder.Context(name="torch", path=context.path)
+        if not any(True for find in others for _ in find(wanted)):
+            yield _Torch()
