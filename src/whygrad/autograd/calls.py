@@ -35,7 +35,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
     gradients = root_gradients(roots_of, grad_tensors)
-    roots = _roots(roots_of, gradients, create_graph or _has_meta(roots_of))
+    roots = _roots(roots_of, gradients, create_graph or _needs_tensors(roots_of))
     if create_graph:
         warn(errors.CREATE_GRAPH_CYCLE)
     keep = bool(create_graph if retain_graph is None else retain_graph)
@@ -48,7 +48,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if roots:
         if why.watching is not None:
             why.watching.differentiated(roots_of, keep)
-        on_tensors = create_graph or _has_meta(roots_of)
+        on_tensors = create_graph or _needs_tensors(roots_of)
         engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures, deposit_captured=True)
 
 
@@ -89,7 +89,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], keep: bool, create_graph: bool,
                allow_unused: bool) -> list[Tensor | None]:
-    on_tensors = create_graph or _has_meta(roots_of)
+    on_tensors = create_graph or _needs_tensors(roots_of)
     roots = _roots(roots_of, gradients, on_tensors)
     targets = targets_of(inputs)
     captures: dict[Any, Any] = dict.fromkeys(targets)
@@ -106,9 +106,15 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
     return results
 
 
-def _has_meta(roots_of: tuple[Any, ...]) -> bool:
-    """Whether gradients have no values: then rules are applied to Tensors, whose rows know what to do."""
-    return bool(process_state.meta) and any(isinstance(t, Tensor) and type(t._array) is MetaArray for t in roots_of)
+def _needs_tensors(roots_of: tuple[Any, ...]) -> bool:
+    """Whether rules are applied to Tensors, as rows: gradients have no values, or somebody wants to hear of these rows."""
+    if not process_state.any_mode_active:
+        return False
+    return any(map(is_meta, roots_of)) or any(getattr(listener, "hears_rules", False) for listener in process_state.listeners)
+
+
+def is_meta(t: Any) -> bool:
+    return isinstance(t, Tensor) and type(t._array) is MetaArray
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -194,7 +200,7 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
         if not dtype.is_floating_point:
             error = RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
             raise errors.noted(error, "complex_root", t) if isinstance(t, Tensor) else error
-        return wrap(np.ones(shape, dtype.numpy) if not _has_meta((t,)) else meta_array(shape, dtype.numpy))
+        return wrap(np.ones(shape, dtype.numpy) if not is_meta(t) else meta_array(shape, dtype.numpy))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != shape:
