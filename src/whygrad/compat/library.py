@@ -1,7 +1,7 @@
 """torch.library: custom ops, called through their function or as `torch.ops.<namespace>.<name>`.
 
-A fake implementation serves on the meta device. vmap rules are accepted and ignored. `torch.ops.aten.<name>` is the public function
-of that name, whichever overload is asked for.
+A fake implementation serves on the meta device. vmap rules are accepted and ignored. `torch.ops.aten.<name>` is the public
+function of that name, whichever overload is asked for.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def _function_of(op: CustomOpDef) -> Any:
     def forward(ctx: Any, *inputs: Any) -> Any:
         on_meta = any(isinstance(x, Tensor) and is_meta(x) for x in inputs)
         if on_meta and op._fake is None:
-            raise NotImplementedError(f"{op._namespace}::{op._name}: attempted to run this operator with Meta tensors, but there was "
-                                      "no fake impl or Meta kernel registered; use register_fake to add one")
+            raise NotImplementedError(f"{op._qualname}: attempted to run this operator with Meta tensors, but there was no fake "
+                                      "impl or Meta kernel registered; use register_fake to add one")
         output = (op._fake if on_meta and op._fake is not None else op._implementation)(*inputs)
         results = output if isinstance(output, (tuple, list)) else (output,)
         if any(result is x for result in results for x in inputs if isinstance(x, Tensor)):
