@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.accumulate_grad import AccumulateGrad
-from whygrad.autograd.accumulation import accumulate, owned_copy
+from whygrad.autograd.accumulation import owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
@@ -98,7 +97,7 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
         engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures)
     results: list[Tensor | None] = []
     for i, (given, target) in enumerate(zip(inputs, targets, strict=True)):
-        if captures[target] is not None and not _is_another_by_now(given, roots):
+        if captures[target] is not None:
             results.append(_result(captures[target], given))
         elif allow_unused:
             results.append(None)
@@ -116,19 +115,6 @@ def _needs_tensors(roots_of: tuple[Any, ...]) -> bool:
 
 def is_meta(t: Any) -> bool:
     return isinstance(t, Tensor) and type(t._array) is MetaArray
-
-
-def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
-    """Whether a leaf was changed by set_() after all of this graph was recorded: then the graph leads to what it was."""
-    meta = given._meta if isinstance(given, Tensor) else None
-    if meta is None or not meta.set_at:
-        return False
-    reached = engine.count_dependencies([root for root, _ in roots])
-    users = [node for node in reached if isinstance(node, Node) and any(edge is given for edge in node.edges)]
-    later = [node for node in users if node.seq > meta.set_at]
-    if later and len(later) < len(users):
-        raise NotImplementedError("gradients towards a leaf that was used both before and after set_()")
-    return not later
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -165,7 +151,7 @@ def targets_of(inputs: Sequence[Any]) -> list[Any]:
             if not given.requires_grad:
                 raise errors.noted(RuntimeError("One of the differentiated Tensors does not require grad"),
                                    "does_not_require_grad", given)
-            targets.append(engine.target_of(given))
+            targets.append(source(given))
         elif isinstance(given, GradientEdge):
             targets.append(target_of_edge(given))
         else:
@@ -255,9 +241,6 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     for i, g in enumerate(gradients):
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
-    if isinstance(node, AccumulateGrad):
-        accumulate(node.variable, from_user(gradients[0], grad_state.grad))
-        return ()
     inside = [from_user(g, grad_state.grad) for g in gradients]
     if all(g is None for g in inside) and not node.takes_none:
         results: Any = (None,) * len(node.edges)
