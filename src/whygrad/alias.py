@@ -25,6 +25,8 @@ from whygrad.compat import identity, torch_backends, version
 _SHIM = str(Path(__file__).parent / "_shim")
 
 
+_NAMES = ("torch", "functorch")
+
 _modules_with_getattr: set[str] = set()
 
 
@@ -41,9 +43,7 @@ class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
         if fullname.startswith("whygrad."):
             return None if is_second_name(fullname) else identity.carrying_spec(fullname, path)
-        if fullname == "functorch":
-            return ModuleSpec(fullname, _Loader())  # type: ignore[arg-type]
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in _NAMES:
             return None
         if fullname not in torch_backends.MODULES:
             try:
@@ -96,7 +96,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_distributions)
     whygrad.__name__ = "whygrad"
     identity.carry_own_modules()
-    for name in [name for name in sys.modules if name in ("functorch", "torch") or name.startswith("torch.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in _NAMES]:
         if name in _modules_with_getattr:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
             _modules_with_getattr.remove(name)

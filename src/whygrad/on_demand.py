@@ -26,4 +26,11 @@ def load_sparse() -> ModuleType:
     return sparse
 
 
-on_demand.compose_note, on_demand.explain, on_demand.load_sparse = compose_note, explain, load_sparse
+def load_meta() -> ModuleType:
+    from whygrad.autograd import meta
+
+    return meta
+
+
+on_demand.compose_note, on_demand.explain = compose_note, explain
+on_demand.load_sparse, on_demand.load_meta = load_sparse, load_meta

@@ -49,6 +49,9 @@ def test_modules_are_the_same_objects() -> None:
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
         assert torch.serialization.load is torch.load
+        import functorch.experimental
+        from torch._functorch.make_functional import FunctionalModule
+        assert functorch.FunctionalModule is FunctionalModule and "whygrad" in functorch.experimental.__name__
         assert whygrad.nn.__spec__.name == "whygrad.nn" and nn.__name__ == "whygrad.nn"
         assert torch.__version__.startswith("2.13.0")
     """)

@@ -55,20 +55,6 @@ def accessor(lib: Any, module: Any) -> Any:
     return shown
 
 
-def module_tracker(lib: Any, module: Any) -> Any:
-    tracker = module.ModuleTracker()
-    model = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.Sequential(lib.nn.Tanh()))
-    seen: list[Any] = []
-    model[1][0].register_forward_hook(lambda *about: seen.append(sorted(tracker.parents)))
-    x = lib.ones(1, 2, requires_grad=True)
-    with tracker:
-        out = model(x)
-        seen.append((sorted(tracker.parents), tracker.is_bw))
-        model[0].weight.register_hook(lambda grad: seen.append((sorted(tracker.parents), tracker.is_bw)))
-        out.sum().backward()
-    return seen, tracker.get_known_fqn(model[1][0]) if lib is whygrad else "Sequential.1.0"
-
-
 def data_pipes(lib: Any, module: Any) -> Any:
     class Count(module.IterDataPipe):
         def __iter__(self) -> Any:
@@ -115,7 +101,7 @@ def old_functorch(lib: Any, module: Any) -> Any:
 
 PROGRAMS: dict[Callable[..., Any], str] = {
     foreach_utils: "torch.utils._foreach_utils", contextlib: "torch.utils._contextlib",
-    accessor: "torch.nn.utils._named_member_accessor", module_tracker: "torch.utils.module_tracker",
+    accessor: "torch.nn.utils._named_member_accessor",
     data_pipes: "torch.utils.data.datapipes.datapipe", loader_iterators: "torch.utils.data.dataloader",
     step_functions: "torch.optim.optimizer", functional_names: "torch.functional", old_functorch: "functorch",
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from interpreters import on_both
 from oracle import outcome
 
 import whygrad
@@ -419,6 +418,5 @@ print(F.tanhshrink(s).to_dense().tolist(), torch.Tensor.mm(s, torch.ones(2, 2)).
 
 
 def test_names_that_were_bound_before_the_first_sparse_tensor() -> None:
-    outputs = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
-               for text in (EARLY, "from whygrad import alias\nalias.install()\n" + EARLY)]
+    outputs = on_both(EARLY)
     assert outputs[0] == outputs[1]

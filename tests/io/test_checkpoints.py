@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import pickle
 import stat
@@ -419,13 +420,116 @@ def test_wrong_arguments() -> None:
         checkpoint.load(io.BytesIO(), mmap=True)
     with pytest.raises(RuntimeError, match="explicit pickle_module"):
         checkpoint.load(io.BytesIO(), pickle_module=pickle, weights_only=True)
-    with pytest.raises(NotImplementedError):
-        checkpoint.save(1, io.BytesIO(), _use_new_zipfile_serialization=False)
 
 
-def test_a_bare_storage_is_named() -> None:
-    with pytest.raises(NotImplementedError, match="bare storage"):
-        from_torch({"s": torch.ones(2).untyped_storage()})
+STORED = {
+    "a storage": lambda lib: lib.FloatStorage([1, 2]),
+    "an untyped storage": lambda lib: {"s": lib.UntypedStorage([1, 2])},
+    "a tensor and its storage": lambda lib: [x := lib.arange(6.0), x.storage(), x[2:]],
+    "parameters": lambda lib: lib.nn.Linear(2, 3).state_dict(),
+    "dtypes": lambda lib: [lib.ones(3, dtype=getattr(lib, name)) for name in ("bool", "uint8", "int16", "bfloat16", "complex64")],
+}
+
+
+AS_LOADED = "UntypedStorage(", "TypedStorage(dtype=torch.uint8, "
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("is_archive", [True, False], ids=["archive", "legacy"])
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("name", STORED)
+def test_both_formats_are_read_and_written(name: str, weights_only: bool, is_archive: bool) -> None:
+    for source, target in ((torch, whygrad), (whygrad, torch), (whygrad, whygrad)):
+        file = io.BytesIO(b"before")
+        file.seek(6)
+        value = STORED[name](source)
+        source.save(value, file, _use_new_zipfile_serialization=is_archive)
+        file.seek(6)
+        assert repr(target.load(file, weights_only=weights_only)) == repr(value).replace(*AS_LOADED)
+    file.seek(6)
+    shared = target.load(file, weights_only=weights_only)
+    if name == "a tensor and its storage":
+        shared[1][2] = 9
+        assert shared[0][2] == shared[2][0] == 9
+
+
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_several_files_in_one(lib: object) -> None:
+    file = io.BytesIO()
+    for value in (lib.ones(2), lib.zeros(3)):
+        lib.save(value, file, _use_new_zipfile_serialization=False)
+    file.seek(0)
+    assert [lib.load(file).tolist(), lib.load(file).tolist()] == [[1, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("flag", [mmap.MAP_PRIVATE, mmap.MAP_SHARED])
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_mapped_files(lib: object, flag: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.pt"
+    lib.save({"a": lib.arange(4.0), "b": lib.ones(2, 2)}, path)
+    with lib.serialization.set_default_mmap_options(flag):
+        loaded = lib.load(path, mmap=True)
+    loaded["a"][1] = 7
+    assert loaded["a"].untyped_storage().nbytes() == 16
+    again = lib.load(path, mmap=True)
+    assert again["a"].tolist() == [0, 7 if flag == mmap.MAP_SHARED else 1, 2, 3]
+    assert again["b"].tolist() == [[1, 1], [1, 1]]
+    lib.save(1, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
+        lib.load(path, mmap=True)
+
+
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_checksums_and_byte_order_are_options(lib: object) -> None:
+    options = lib.serialization
+    file = io.BytesIO()
+    try:
+        options.set_crc32_options(False)
+        lib.save(lib.ones(2), file)
+    finally:
+        options.set_crc32_options(True)
+    written = zipfile.ZipFile(file)
+    assert {info.CRC for info in written.infolist()} == {0}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for info in written.infolist():
+            info.CRC = None  # is not compared
+            if not info.filename.endswith("byteorder"):
+                archive.writestr(info.filename, written.read(info))
+    try:
+        options.set_default_load_endianness(options.LoadEndianness.BIG)
+        file.seek(0)
+        assert lib.load(file).view(lib.int32).tolist() == [0x803f] * 2
+    finally:
+        options.set_default_load_endianness(None)
+    file.seek(0)
+    assert lib.load(file).tolist() == [1, 1]
+    for wrong, kind in ((lambda: options.set_default_load_endianness(3), TypeError),
+                        (lambda: options.set_default_mmap_options(7), ValueError)):
+        with pytest.raises(kind, match="Invalid argument"):
+            wrong()
+
+
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_the_environment_may_decide_what_is_trusted(lib: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.BytesIO()
+    lib.save({"c": zipfile.ZipInfo}, file)
+
+    def load(**options: object) -> object:
+        file.seek(0)
+        return lib.load(file, **options)
+
+    file.seek(0)
+    assert lib.serialization.get_unsafe_globals_in_checkpoint(file) == ["zipfile.ZipInfo"]
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "1")
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        load(weights_only=False)
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    with pytest.raises(RuntimeError, match="Only one of"):
+        load()
+    monkeypatch.delenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
+    with pytest.warns(UserWarning, match="forcing weights_only=False"):
+        assert load() == {"c": zipfile.ZipInfo}
 
 
 def test_big_endian_files() -> None:

@@ -47,6 +47,16 @@ def test_transposed(case: tuple[Any, ...], extra: int) -> None:
           [f(2, inputs, *size), f(inputs, outputs // groups, *kernel), f(outputs)])
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_as_functions(case: tuple[Any, ...]) -> None:
+    size, inputs, outputs, kernel, *options = case
+    x, w = f(2, inputs, *size), f(outputs, inputs // options[-1], *kernel)
+    out = getattr(torch.nn.functional, f"conv{len(size)}d")(torch.tensor(x), torch.tensor(w), None, *options)
+    check(lambda m, w, g: getattr(m.nn.grad, f"conv{len(size)}d_input")(x.shape, w, g, *options), [w, f(*out.shape)], order=1)
+    check(lambda m, x, g: getattr(m.nn.functional.grad, f"conv{len(size)}d_weight")(x, w.shape, g, *options), [x, f(*out.shape)],
+          order=1)
+
+
 @pytest.mark.parametrize("block", [1, 200, 5000])
 def test_blocks_of_images(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last block may be smaller than the others."""
@@ -199,6 +209,13 @@ def test_state_dict_goes_both_ways() -> None:
 
 
 ERRORS = """
+F.grad.conv2d_input((1, 4, 8, 8), w, o(1, 6, 5, 6))
+F.grad.conv2d_input((2, 3, 8, 8), w, o(2, 6, 6, 6))
+F.grad.conv2d_weight(x[:1], w.shape, o(1, 5, 6, 6))
+F.grad.conv2d_weight(x.double(), w.shape, o(2, 6, 6, 6))
+F.grad.conv2d_input((1, 4, 8, 8), w.double(), o(1, 6, 6, 6))
+F.grad.conv2d_input(x.shape, w, o(2, 6, 6, 6), stride=0)
+F.grad.conv1d_weight(x1[0], (6, 4, 3), o(6, 6))
 F.conv2d(x, w, stride=0)
 F.conv2d(x, w, stride=(1, 2, 3))
 F.conv2d(x, w, padding=-1)

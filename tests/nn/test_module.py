@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import io
 import pickle
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -81,6 +83,58 @@ def net(m: Any) -> Any:
     return Net()
 
 
+def under(m: Any, flag: str, program: Callable[[], Any]) -> Any:
+    """`program` with a flag of torch.__future__ set."""
+    future = m.__future__
+    get, put = (getattr(future, f"{word}_{flag}_module_params_on_conversion") for word in ("get", "set"))
+    put(True)
+    try:
+        return get(), program()
+    finally:
+        put(False)
+
+
+def converted(m: Any, flag: str) -> Any:
+    def program() -> Any:
+        module = m.nn.Linear(3, 2)
+        module(m.ones(3)).sum().backward()
+        before, grad, kept = module.weight, module.weight.grad, module.weight.detach()
+        module.double()
+        return (module.weight is before, module.weight.grad is grad, before, grad, kept, module.weight, module.weight.grad,
+                type(module.weight).__name__)
+
+    return under(m, flag, program)
+
+
+def loaded(m: Any, assign: bool) -> Any:
+    def program() -> Any:
+        module, other = m.nn.Linear(3, 2).requires_grad_(False), m.nn.Linear(3, 2).double()
+        before, buffer = module.weight, other.state_dict()["bias"]
+        keys = module.load_state_dict(other.state_dict(), assign=assign)
+        return module.weight is before, module.state_dict(), before, buffer, repr(keys), type(module.bias).__name__
+
+    return under(m, "swap", program)
+
+
+def unreferenced(m: Any) -> int:
+    """The objects in reference cycles after loading."""
+    module, state = net(m), net(m).state_dict()
+    gc.collect()
+    module.load_state_dict(state)
+    return gc.collect()
+
+
+def loading_itself(m: Any) -> Any:
+    class Own(m.Tensor):  # type: ignore[misc,name-defined]
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return args[0] if func is m.Tensor.module_load else super().__torch_function__(func, types, args, kwargs or {})
+
+    module = m.nn.Linear(2, 1, bias=False)
+    module.weight = m.nn.Parameter(m.ones(1, 2).as_subclass(Own))
+    return module.load_state_dict({"weight": m.zeros(1, 2)})
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "repr": lambda m: repr(net(m)),
     "named_parameters": lambda m: list(net(m).named_parameters()),
@@ -146,6 +200,16 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "load no tensor": lambda m: net(m).load_state_dict({**net(m).state_dict(), "scale": [1, 2]}),
     "load wrong shape": lambda m: net(m).load_state_dict({**net(m).state_dict(), "scale": m.ones(2, 2)}),
     "load 1 element into 0-dim": lambda m: net(m).load_state_dict({**net(m).state_dict(), "steps": m.tensor([5])}),
+    "overwritten on conversion": lambda m: converted(m, "overwrite"),
+    "swapped on conversion": lambda m: converted(m, "swap"),
+    "loaded by swapping": lambda m: loaded(m, False),
+    "assigned by swapping": lambda m: loaded(m, True),
+    "loaded by swapping, wrong shape": lambda m: under(m, "swap", lambda: net(m).load_state_dict(
+        {**net(m).state_dict(), "scale": m.ones(2, 2)})),
+    "load by a method of its own": lambda m: under(m, "swap", lambda: loading_itself(m)),
+    "swap a tensor with a weak reference": lambda m: (t := m.ones(2), [weakref.ref(t), m.utils.swap_tensors(t, m.ones(3))]),
+    "swap a view": lambda m: (x := m.ones(3), v := x[:2], m.utils.swap_tensors(v, w := m.zeros(4)), v, w, w._is_view()),
+    "loading leaves no cycle": lambda m: unreferenced(m),
     "module list": lambda m: m.nn.ModuleList([m.nn.Linear(1, 1), m.nn.Linear(1, 1), m.nn.ReLU()]),
     "empty module list": lambda m: m.nn.ModuleList(),
     "nested repr": lambda m: m.nn.ModuleDict({"a": m.nn.ModuleList([m.nn.Sequential(m.nn.ReLU(), m.nn.Tanh())] * 2)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -58,8 +59,17 @@ def test_halves_and_bytes() -> None:
     check(lambda m, x: m.nn.functional.interpolate(x, scale_factor=1.5, mode="bilinear"), [f(1, 2, 4, 5).astype(np.float16)],
           order=1)
     check(lambda m, x: m.nn.functional.interpolate(x, scale_factor=1.5), [rng.integers(0, 255, (1, 2, 4, 5)).astype(np.uint8)])
-    with pytest.raises(NotImplementedError, match="uint8"):
-        whygrad.nn.functional.interpolate(whygrad.ones(1, 1, 2, 2, dtype=whygrad.uint8), 3, mode="bilinear")
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("target", [((16, 9), None), ((5, 40), None), ((8, 9), None), (None, (1.7, 0.6)), ((1, 3), None)],
+                         ids=str)
+def test_smooth_bytes(mode: str, target: tuple[Any, ...]) -> None:
+    image = rng.integers(0, 256, (2, 3, 8, 9)).astype(np.uint8)
+    for antialias, corners in [(True, False)] if mode == "lanczos" else itertools.product((False, True), (False, True)):
+        results = [m.nn.functional.interpolate(m.from_numpy(image), *target, mode, corners, antialias=antialias).numpy()
+                   for m in (torch, whygrad)]
+        np.testing.assert_array_equal(*results)
 
 
 @pytest.mark.parametrize("name", ["upsample", "upsample_nearest", "upsample_bilinear"])

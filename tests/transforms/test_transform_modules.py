@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -132,6 +133,63 @@ def modules_differ(t: Any) -> Any:
 
 def modes_differ(t: Any) -> Any:
     return t.func.stack_module_state([t.nn.Linear(2, 2), t.nn.Linear(2, 2).eval()])
+
+
+def with_functorch(name: str, *args: Any, **kwargs: Any) -> Any:
+    """A call of functorch, whose functions all warn."""
+
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        functorch = importlib.import_module("functorch" if t.__name__ == "torch" else "whygrad.compat.functorch")
+        with pytest.warns(FutureWarning) as caught:
+            result = getattr(functorch, name)(*[a(t) for a in args], **kwargs)
+        return str(caught[0].message), called(t, *result) if isinstance(result, tuple) else result
+
+    return program
+
+
+def called(t: Any, function: Any, params: Any, *buffers: Any) -> Any:
+    x = t.arange(8.0).reshape(2, 4).sin()
+    if params[0].ndim == 3:
+        return t.func.vmap(function, (0, 0, None))(params, *buffers, x), params
+    return function(params, *buffers, x), params, [type(p).__name__ for p in params], [type(b).__name__ for b in buffers]
+
+
+def batch_normed(t: Any) -> Any:
+    return t.nn.Sequential(t.nn.Linear(4, 3), t.nn.BatchNorm1d(3)).eval()
+
+
+def tied_linears(t: Any) -> Any:
+    module = t.nn.Sequential(t.nn.Linear(4, 4), t.nn.Linear(4, 4))
+    module[1].weight = module[0].weight
+    return module
+
+
+def in_chunks(t: Any) -> Any:
+    home = "functorch.experimental" if t.__name__ == "torch" else "whygrad.compat.functorch.experimental"
+    chunk_vmap = importlib.import_module(home).chunk_vmap
+    x = t.arange(21.0).reshape(7, 3)
+    return [chunk_vmap(lambda row, y: (row * y).sum(), (0, None), chunks=n)(x, x[0]) for n in (1, 2, 4, 9)]
+
+
+FUNCTORCH = {
+    "make_functional": with_functorch("make_functional", model),
+    "make_functional, untracked": with_functorch("make_functional", model, disable_autograd_tracking=True),
+    "make_functional of tied weights": with_functorch("make_functional", tied_linears),
+    "make_functional with buffers": with_functorch("make_functional", batch_normed),
+    "make_functional_with_buffers": with_functorch("make_functional_with_buffers", batch_normed),
+    "combine_state_for_ensemble": with_functorch("combine_state_for_ensemble", lambda t: [t.nn.Linear(4, 3) for _ in range(3)]),
+    "combine no models": with_functorch("combine_state_for_ensemble", lambda t: []),
+    "combine different models": with_functorch("combine_state_for_ensemble", lambda t: [t.nn.ReLU(), t.nn.Tanh()]),
+    "hessian": lambda t: with_functorch("hessian", lambda t: lambda x: x.sin().sum())(t)[0],
+    "vmap": lambda t: with_functorch("vmap", lambda t: t.sin)(t)[0],
+    "chunk_vmap": in_chunks,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTORCH)
+def test_functorch(name: str) -> None:
+    agree(FUNCTORCH[name], 1e-5)
 
 
 CASES = (per_sample_gradients, ensemble, convolutions, attention, embeddings, batch_norm_without_tracking, batch_norm_tracking,

@@ -12,6 +12,7 @@ import numpy as np
 
 from whygrad.autograd.function_levels import TransformLevel
 from whygrad.backends import tensor as xp
+from whygrad.base.unread_array import UnreadArray, without_memory
 from whygrad.core.door import with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.node import row_node, shown
@@ -25,38 +26,17 @@ CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some d
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
-class UnreadArray(np.ndarray):
-    """Shape, dtype and strides of one element of a batch. Its values must not be read: they are those of the first element."""
+class ElementArray(UnreadArray):
+    """Shape, dtype and strides of one element of a batch."""
 
-    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(NO_STORAGE)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in (np.may_share_memory, np.empty_like):
-            return function(*[x.view(np.ndarray) if isinstance(x, UnreadArray) else x for x in args], **kwargs)
-        raise RuntimeError(NO_STORAGE)
-
-    def item(self, *args: Any) -> NoReturn:
-        raise RuntimeError(ITEM)
-
-    def __bool__(self) -> NoReturn:
-        raise RuntimeError(CONTROL_FLOW)
+    def refuse(self, what: str) -> Exception:
+        return RuntimeError({"item": ITEM, "bool": CONTROL_FLOW}.get(what, NO_STORAGE))
 
 
-def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
-    raise RuntimeError(NO_STORAGE)
-
-
-for _name in ("__getitem__", "__setitem__", "__iter__", "__float__", "__int__", "__complex__", "__index__", "tolist", "astype",
-              "copy", "take", "nonzero", "argmax", "argmin", "argsort", "sort", "searchsorted", "dot", "ravel", "flatten",
-              "tobytes"):
-    setattr(UnreadArray, _name, _refuse)
-
-
-def _one_of(whole: np.ndarray) -> UnreadArray:
+def _one_of(whole: np.ndarray) -> ElementArray:
     if not whole.shape[0]:
-        return np.empty(whole.shape[1:], whole.dtype).view(UnreadArray)
-    return np.ndarray.__getitem__(whole, (0, ...)).view(UnreadArray)  # type: ignore[no-any-return]
+        return without_memory(whole.shape[1:], whole.dtype, whole.strides[1:]).view(ElementArray)
+    return np.ndarray.__getitem__(whole, (0, ...)).view(ElementArray)  # type: ignore[no-any-return]
 
 
 class BatchedTensor(Tensor):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.unread_array import contiguous_strides
+
 
 def axes_by_stride(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
     """The axes from the slowest to the fastest. The first input with different, nonzero strides for two axes orders them."""
@@ -42,12 +44,23 @@ def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Seq
 
 def empty_following(shape: tuple[int, ...], dtype: Any, arrays: Sequence[np.ndarray]) -> np.ndarray:
     """A new array with the strides of torch's result of an elementwise op on `arrays`."""
+    return empty_in_order(shape, dtype, _broadcast_strides(shape, arrays))
+
+
+def following(shape: tuple[int, ...], itemsize: int, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """These strides alone."""
+    order = axes_by_stride(shape, _broadcast_strides(shape, arrays))
+    strides = contiguous_strides(tuple([shape[axis] for axis in order]), itemsize)
+    return tuple([strides[order.index(axis)] for axis in range(len(shape))])
+
+
+def _broadcast_strides(shape: tuple[int, ...], arrays: Sequence[np.ndarray]) -> list[tuple[int, ...]]:
     strides = []
     for array in arrays:
         missing = len(shape) - array.ndim
         strides.append((0,) * missing + tuple([0 if n == 1 < m else abs(s) for n, m, s in
                                                zip(array.shape, shape[missing:], array.strides, strict=True)]))
-    return empty_in_order(shape, dtype, strides)
+    return strides
 
 
 def empty_in_order(shape: tuple[int, ...], dtype: Any, strides: Sequence[Sequence[int]]) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
+from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.backends.numpy_conv import empty, in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.ops.pool import Adaptive, Kind, Sliding
@@ -223,14 +224,14 @@ def max_unpool(x: Any, indices: Any, *, shape: Shape, kind: Kind) -> Any:
     dims = kind.dims
     result = np.zeros(shape, x.dtype)
     np.put_along_axis(image_rows(result, dims), image_rows(indices, dims), image_rows(x, dims), 1)
-    return result
+    return with_channels_as_in(result, x) if dims == 2 else result
 
 
 def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     """The starts of the windows: constant fractional steps, shifted by a random number in [0, 1) for each channel."""
     windows = np.arange(out)
-    if out == 1:
-        return np.full((*samples.shape, 1), size - kernel)
+    if out <= 1:
+        return np.full((*samples.shape, out), size - kernel)
     alpha = samples.dtype.type((size - kernel) / (out - 1))
     shift = samples[..., None]
     starts = ((windows + shift) * alpha).astype(np.int64) - (shift * alpha).astype(np.int64)

@@ -157,8 +157,43 @@ def in_faster_order(axes: tuple[Interpolated, ...], ndim: int, transposed: bool)
     return numbered[::-1] if grows is not transposed else numbered
 
 
+# torch computes images of bytes in integers: weights are rounded to 15 bits, and each axis gives bytes again.
+WEIGHT_BITS = 15
+
+
+@lru_cache(maxsize=256)
+def integer_taps(axis: Interpolated) -> tuple[int, tuple[WeightedTap, ...]]:
+    """The weights as integers, and by how many bits their sums are to be shifted right."""
+    elements, weights = weights_of(axis, False)
+    weights = weights.copy()
+    for column in range(weights.shape[1] - 1, 0, -1):  # beyond the border an element is read several times: its weights are added
+        repeated = elements[:, column] == elements[:, column - 1]
+        weights[repeated, column - 1] += weights[repeated, column]
+        weights[repeated, column] = 0
+    greatest = max(weights.max(), 0)
+    shift = next((n for n in range(22) if int(0.5 + greatest * (1 << (n + 1))) >= 1 << WEIGHT_BITS), 22)
+    whole = np.trunc(weights * (1 << shift) + np.copysign(0.5, weights)).astype(np.int32)
+    return shift, tuple([WeightedTap(everything, as_slice(np.maximum(column, 0)), own, full=True)
+                         for column, own in zip(elements.T, whole.T, strict=True) if own.any()])
+
+
+def upsample_bytes(x: np.ndarray, axes: tuple[Interpolated, ...]) -> np.ndarray:
+    """Smooth interpolation of uint8 images, the last axis first."""
+    for i, axis in reversed(list(enumerate(axes, x.ndim - len(axes)))):
+        if axis.size == axis.out:
+            continue
+        shift, taps = integer_taps(axis)
+        total = np.full((*x.shape[:i], axis.out, *x.shape[i + 1:]), 1 << (shift - 1), np.int32)
+        for tap in taps:
+            total += elements_along(x, i, tap.elements) * tap.weights.reshape(-1, *(1,) * (x.ndim - 1 - i))  # type: ignore[union-attr]
+        x = np.clip(total >> shift, 0, 255).astype(np.uint8)
+    return x
+
+
 @in_single_precision
 def upsample(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> Any:
+    if x.dtype == np.uint8 and axes[0].mode not in NEAREST:
+        return upsample_bytes(x, axes)
     for i, axis in in_faster_order(axes, x.ndim, False):
         x = weighted_sums(x, i, axis, False)
     return x

@@ -1,8 +1,15 @@
-"""torch.device. The CPU is the only device that holds tensors; any other raises with a note that says so."""
+"""torch.device. Tensors are on the CPU, or on the meta device, where they have no values; any other raises with a note."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
+
+# Make a device the default, and no longer: functional/meta.py registers them.
+on_enter: Callable[[device], Any] = lambda place: None  # noqa: E731
+on_exit: Callable[[], Any] = lambda: None  # noqa: E731
 
 NO_ACCELERATOR = "Cannot access accelerator device when none is available."
 
@@ -10,7 +17,7 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vul
 
 
 class device:
-    """torch.device: every device that torch knows can be named, but only the CPU holds tensors."""
+    """torch.device: every device that torch knows can be named, but only the CPU and meta hold tensors."""
 
     __slots__ = ("index", "type")
 
@@ -57,30 +64,58 @@ class device:
         return device, (str(self),)
 
     def __enter__(self) -> Self:
-        check_device(self)
+        on_enter(known_device(self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        on_exit()
 
 
-CPU = device("cpu")
+CPU, META = device("cpu"), device("meta")
 
 
-def check_device(wanted: Any) -> device:
-    """Accept None and the CPU under any of its names; raise for every other device."""
+class OnMeta(NotImplementedError):
+    """Raised where a tensor on the meta device is asked for: the function door then makes it (see functional/meta.py)."""
+
+
+class _Creating(threading.local):
+    on_cpu = False
+
+
+_creating = _Creating()
+
+
+@contextmanager
+def cpu_instead() -> Iterator[None]:
+    """Take the meta device for the CPU."""
+    _creating.on_cpu = True
+    try:
+        yield
+    finally:
+        _creating.on_cpu = False
+
+
+def known_device(wanted: Any) -> device:
+    """The device of this name, if it can hold tensors; None is the CPU."""
     if wanted is None or wanted is CPU:
         return CPU
     found = wanted if isinstance(wanted, device) else device(wanted)
+    if found.type == "meta":
+        return META
     if found.type != "cpu":
         raise unavailable(found)
     return CPU
 
 
+def check_device(wanted: Any) -> device:
+    """Accept None and the CPU under any of its names; raise for every other device."""
+    if known_device(wanted) is META and not _creating.on_cpu:
+        raise OnMeta("tensors on the meta device are not made by this function")
+    return CPU
+
+
 def unavailable(wanted: device) -> Exception:
     """The error torch raises for a device it was not built for, with a note that names the remedy."""
-    if wanted.type == "meta":
-        return NotImplementedError("whygrad has no meta device: every tensor holds its values")
     error = (AssertionError(f"Torch not compiled with {wanted.type.upper()} enabled") if wanted.type in ("cuda", "xpu")
              else RuntimeError(f"PyTorch is not linked with support for {wanted.type} devices"))
     error.add_note(f"whygrad runs on the CPU only: cannot use device '{wanted}'. Use device='cpu', or test "

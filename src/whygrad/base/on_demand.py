@@ -14,6 +14,8 @@ class OnDemand:
     explain: Callable[..., Any]
     # Loads the package of sparse tensors, which installs its handler at the function door.
     load_sparse: Callable[[], ModuleType]
+    # Loads what applies rows to tensors on the meta device.
+    load_meta: Callable[[], ModuleType]
 
 
 on_demand = OnDemand()

@@ -113,10 +113,10 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "monitor", "mps", "mtia", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "onnx",
-    "package", "quantization", "sparse.semi_structured", "storage",
+    "package", "quantization", "sparse.semi_structured",
     "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension",
-    "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
+    "utils.data.graph", "utils.deterministic", "utils.file_baton",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle",
     "utils.throughput_benchmark", "utils.weak", "xpu",
 ))
@@ -146,9 +146,9 @@ def is_prepared(frame: FrameType | None) -> bool:
 
 # Attributes of torch's Tensor that are missing here. Only these get a reason; other names get Python's usual message.
 TENSOR_NAMES = frozenset((
-    "const_data_ptr", "dequantize", "int_repr", "ipu", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
+    "const_data_ptr", "dequantize", "int_repr", "ipu", "is_distributed", "mtia", "q_per_channel_axis",
     "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream", "reinforce",
-    "resize", "resize_as", "resize_as_sparse_", "slice_inverse", "smm", "sparse_resize_and_clear_", "sspaddmm", "storage_type",
+    "resize", "resize_as", "resize_as_sparse_", "slice_inverse", "smm", "sparse_resize_and_clear_", "sspaddmm",
     "to_mkldnn", "to_sparse_bsc", "to_sparse_bsr", "xpu"))
 
 

@@ -54,9 +54,8 @@ _PATTERNS = {
     KERNEL: """
         native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
         frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
-        nn.functional.ScalingType nn.functional.SwizzleType nn.grad nn.functional.grad""",
+        nn.functional.ScalingType nn.functional.SwizzleType""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
-    "use torch.rand, or scipy.stats.qmc with torch.from_numpy": "quasirandom*",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",
     "write the numbers with the package tensorboardX, or to a file": "utils.tensorboard*",
     "whygrad has the functions of torch.masked, and no tensors that carry a mask; pass mask=": "masked.* *[Mm]asked[Tt]ensor",
@@ -64,7 +63,6 @@ _PATTERNS = {
     "use nn.LocalResponseNorm": "*.CrossMapLRN2d",
     "use nn.Module": "*.Container",
     "compute the fused weights from the parameters of both layers": "nn.utils.fus*",
-    "make the module as usual: initialising it costs little here": "nn.utils.skip_init nn.utils.init",
     "no kernel here is chosen by memory format; leave the weights as they are": "nn.utils.convert_conv* nn.utils.memory_format",
     "use torch.func.functional_call": "nn.utils.stateless*",
     "there is one implementation of attention; torch.nn.functional.scaled_dot_product_attention runs it": "nn.attention.*",

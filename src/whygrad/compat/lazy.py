@@ -46,30 +46,34 @@ _NAMES = {
                      "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
                     "amp.autocast_mode"),
     **dict.fromkeys(("OutOfMemoryError",), "compat.cuda"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
+                     "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage",
+                     "ShortStorage", "Storage", "TypedStorage", "UntypedStorage"), "functional.storage"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "compat.checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "compat.types"),
     **dict.fromkeys(("_VF", "_unique", "_unique2"), "compat.private"),
+    **dict.fromkeys(("get_default_device", "set_default_device"), "functional.meta"),
     **dict.fromkeys((
-        "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+        "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
         "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled",
-        "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+        "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "compat.switches"),
 }
 
 _MODULES = frozenset({
-    "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
-    "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
-    "signal", "sparse", "special", "testing", "torch_version", "types", "utils", "version"})
+    "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
+    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "quasirandom",
+    "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"DeviceObjType", "Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",
                        "Stream"})
 # Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
 _NOT_IN_ALL = """
+    BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage
     BFloat16Tensor Buffer Explanation FUNCTIONS HalfTensor Parameter TYPE_CHECKING absolute_ broadcast_shapes channels_last
     channels_last_3d contiguous_format digamma_ eig empty_cache erfinv_ explain flow formula from_dlpack get_printoptions graph
     install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow preserve_format

@@ -14,6 +14,8 @@ from whygrad.functional.fresh import allocate, fresh, warn_once
 from whygrad.functional.from_data import copy_data
 from whygrad.functional.overriding import as_instance
 from whygrad.functional.run import public
+from whygrad.functional.storage import TypedStorage, UntypedStorage
+from whygrad.functional.storages import on_storage
 from whygrad.ops.table import TABLE
 
 
@@ -25,6 +27,11 @@ def construct(args: tuple[Any, ...], dtype: dtypes.dtype, typed: bool) -> Tensor
     if len(args) == 1:
         if isinstance(first, Tensor):
             return _alias(first, dtype, typed)
+        if isinstance(first, (TypedStorage, UntypedStorage)):
+            if isinstance(first, TypedStorage) and first.dtype is not dtype:
+                raise RuntimeError(f"Expected a Storage of type {dtype.scalar_name} or an UntypedStorage, but got type "
+                                   f"{first.dtype.scalar_name} for argument 1 'storage'")
+            return fresh(on_storage(first.untyped(), dtype))
         if isinstance(first, Size):
             args = tuple(first)
         elif not is_integer(first):
@@ -87,9 +94,11 @@ TYPES: dict[str, tensortype] = {
 
 
 @public(function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised if sizes are given, otherwise from data."""
     check_place("new", None, device, False)
+    if size is not None and not args:
+        args = (Size(size),)
     return construct(args, self.dtype, typed=True)
 
 

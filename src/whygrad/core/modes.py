@@ -43,8 +43,8 @@ inherited: list[threading.local] = [grad_state]
 class ProcessState:
     """`any_mode_active` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "any_mode_active", "derivatives", "grad_follows_leaf", "last_backward", "listeners", "multithreading",
-                 "replay_views", "threads", "writes")
+    __slots__ = ("anomaly", "any_mode_active", "derivatives", "grad_follows_leaf", "last_backward", "listeners", "meta",
+                 "multithreading", "replay_views", "threads", "writes")
 
     def __init__(self) -> None:
         self.any_mode_active = False
@@ -53,6 +53,8 @@ class ProcessState:
         self.writes = False
         # Who wants to hear of every op and every node of a backward: see door.py.
         self.listeners: tuple[Any, ...] = ()
+        # autograd/meta.py while there are arrays without values, to which it applies rows.
+        self.meta: Any = None
         # How many derivatives torch.func is taking, in all threads.
         self.derivatives = 0
         # Views whose base was written to find back through their own ops: see _force_original_view_tracking.
@@ -67,8 +69,14 @@ class ProcessState:
 
 process_state = ProcessState()
 
+
+def count_backwards() -> int:
+    """The number of the latest backward."""
+    last = process_state.last_backward
+    return 0 if last is None else last.number
+
 # Between the look at `threads` and the write of `any_mode_active`, no other thread may change either.
-_refreshing = threading.Lock()
+_refreshing = threading.RLock()
 
 
 def refresh() -> None:
@@ -76,17 +84,12 @@ def refresh() -> None:
     ordinary = grad_state.grad and not grad_state.inference and not grad_state.saved_hooks and not grad_state.entered
     ident = threading.get_ident()
     with _refreshing:
-        if ordinary:
-            process_state.threads.discard(ident)
-        else:
-            process_state.threads.add(ident)
-        active = bool(process_state.threads or process_state.listeners) or process_state.anomaly
-        process_state.any_mode_active = process_state.writes = active
-        if process_state.derivatives:
-            process_state.writes = True
+        (process_state.threads.discard if ordinary else process_state.threads.add)(ident)
+        active = bool(process_state.threads or process_state.listeners or process_state.meta) or process_state.anomaly
+        process_state.any_mode_active, process_state.writes = active, active or process_state.derivatives > 0
 
 
 def needs_slow_path() -> bool:
     """True if this thread is one that `process_state.any_mode_active` is about."""
     return (process_state.anomaly or not grad_state.grad or grad_state.inference
-            or bool(grad_state.saved_hooks or grad_state.levels or process_state.listeners))
+            or bool(grad_state.saved_hooks or grad_state.levels or process_state.listeners or process_state.meta))

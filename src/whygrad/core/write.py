@@ -32,7 +32,7 @@ def recorded_writes() -> bool | None:
     if not process_state.writes:
         return True
     if (process_state.derivatives or process_state.listeners or process_state.anomaly or grad_state.levels
-            or grad_state.inference or grad_state.mutation is not None):
+            or grad_state.inference or grad_state.mutation is not None or process_state.meta):
         return None
     return grad_state.grad
 
@@ -85,9 +85,10 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
             node = spec.node_of(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(spec, node, position, copied=recorded[position] is not promoted._array)
-    if spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
+    written = process_state.meta and process_state.meta.written(row, arrays, array)
+    if not written and spec.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
         spec.into(*arrays, *[statics[name] for name in row.statics], array)
-    else:
+    elif not written:
         spec.compute(arrays, array, statics, position)
     if turned:
         target.put(array)  # type: ignore[attr-defined]
@@ -114,7 +115,7 @@ def _fix_versions(spec: RowSpecialization, node: Node, position: int, copied: bo
 
 def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
-    version = target._version_counter
+    version = target._lazy_version or target._version_counter
     if type(version) is InferenceVersion:
         return
     version.value += 1
@@ -163,7 +164,7 @@ def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
             break
     else:
         return
-    if type(target._array) is not np.ndarray:  # it stands for a batch, which is looked at when it is written to
+    if not process_state.meta and type(target._array) is not np.ndarray:  # a batch is looked at when it is written to
         return
     view = target._view
     if view is not None:

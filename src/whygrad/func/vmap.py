@@ -41,6 +41,18 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     return wrapped
 
 
+def chunk_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error",
+               chunks: int = 2) -> Callable[..., Any]:
+    """`vmap` that goes over the batch in (at most) so many chunks."""
+
+    @functools.wraps(func, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        size = Inputs(func, in_dims, args).size
+        return vmap(func, in_dims, out_dims, randomness, chunk_size=-(-size // chunks))(*args, **kwargs)
+
+    return vmap(func, in_dims, out_dims, randomness) if chunks == 1 else wrapped
+
+
 def _check_out_dim(dim: Any, func: Callable[..., Any], out_dims: Any) -> None:
     if not isinstance(dim, int) and dim is not None:
         raise ValueError(f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "

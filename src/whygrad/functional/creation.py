@@ -72,7 +72,7 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
             pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
         sizes = read_size(f"new_{name}", args, size, 2)
         wanted = read_dtype(f"new_{name}", dtype, self.dtype)
-        check_place(f"new_{name}", layout, device, pin_memory)
+        check_place(f"new_{name}", layout, device or self.device, pin_memory)
         check_sizes(sizes)
         return fresh(allocate(make, sizes, wanted.numpy), requires_grad)
 
@@ -88,8 +88,8 @@ def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: An
     """An array of the size of `input`, in the order of its memory unless another order is asked for."""
     model = read_tensor(name, input)._array
     wanted = read_dtype(name, dtype, input.dtype).numpy
-    if layout is not None or device is not None or pin_memory:
-        check_place(name, layout, device, pin_memory)
+    if layout is not None or device is not None or pin_memory or type(model) is not np.ndarray:
+        check_place(name, layout, device or input.device, pin_memory)
     if memory_format in CHANNELS_LAST:
         return channels_last(make, model.shape, wanted, memory_format)
     if model.flags.c_contiguous or memory_format is layouts.contiguous_format:
@@ -111,7 +111,7 @@ for _filled, _make, _what in (("zeros", np.zeros, "filled with 0"), ("ones", _on
     _define_by_size(_filled, _make, _what)
 
 
-def _number_dtype(value: Any) -> dtypes.dtype:
+def number_dtype(value: Any) -> dtypes.dtype:
     """The dtype torch.full gives to a number."""
     if type(value) is float:
         return dtypes.get_default_dtype()
@@ -140,7 +140,7 @@ def _full(name: str, size: Any, fill_value: Any, position: int, out: Any, dtype:
     """`position` is where among its arguments the function `name` takes the size."""
     sizes = read_sizes(name, size, "size", position)
     number = fill_value if type(fill_value) is float else read_number(name, "fill_value", position + 1, fill_value)
-    wanted = _number_dtype(number)
+    wanted = number_dtype(number)
     if dtype is not None or out is not None:
         wanted = read_dtype(name, dtype_for(out, dtype, wanted), dtypes.float32)
     if layout is not None or device is not None or pin_memory:
@@ -165,7 +165,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
              pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size and of this tensor's dtype, filled with a number."""
     wanted = read_dtype("new_full", dtype, self.dtype)
-    return _full("new_full", size, fill_value, 2, None, wanted, layout, device, pin_memory, requires_grad)
+    return _full("new_full", size, fill_value, 2, None, wanted, layout, device or self.device, pin_memory, requires_grad)
 
 
 @public(method=False)

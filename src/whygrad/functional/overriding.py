@@ -241,6 +241,12 @@ def pop_mode() -> Any:
     return state.modes.pop()
 
 
+def remove_mode(mode: Any) -> None:
+    """Take away a mode that need not be the innermost one."""
+    state.modes.remove(mode)
+    _count(-1)
+
+
 def expect(kind: type) -> None:
     """An instance of this class is being made: if the class overrides, install the handler for good."""
     global _for_good

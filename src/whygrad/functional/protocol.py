@@ -11,6 +11,7 @@ import numpy as np
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import door, dtypes, errors, layouts
 from whygrad.base.errors import warn
+from whygrad.base.meta_array import MetaArray, like, meta_array
 from whygrad.base.unsupported import TENSOR_NAMES, Missing
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import row_node
@@ -19,6 +20,7 @@ from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto 
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
+from whygrad.functional.meta import is_meta
 from whygrad.functional.overriding import __torch_function__, _make_subclass, is_overriding, rebuild, refuse_dispatch
 from whygrad.functional.run import METHODS
 
@@ -53,6 +55,10 @@ def plain_text(self: Tensor, notes: list[str], contents: str | None = None) -> s
     defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
+    if is_meta(self):
+        about = ["...", "device='meta'", f"size={tuple(self._array.shape)}"]
+        about += [] if self.dtype.name in defaults[:2] else [f"dtype={self.dtype}"]
+        return f"{prefix}{', '.join(about + notes)})"
     from whygrad.base import printing
 
     return printing.format_tensor(self._array, dtype_name=self.dtype.name, default_dtype_names=defaults, suffixes=notes,
@@ -167,11 +173,22 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
 
     Tensors that share one array (such as `t` and `t.detach()`) still share it after loading.
     """
+    if is_meta(self):
+        strides = [step // self._array.itemsize for step in self._array.strides]
+        return rebuild_meta, (type(self), self.dtype, self._array.shape, tuple(strides), self.requires_grad, self.__dict__)
     return rebuild, (type(self), self._array, self.requires_grad, self.__dict__)
+
+
+def rebuild_meta(kind: type[Tensor], dtype: dtypes.dtype, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool,
+                 attributes: dict[str, Any]) -> Tensor:
+    array = meta_array(shape, dtype.numpy, tuple([step * dtype.numpy.itemsize for step in strides]))
+    return rebuild(kind, array, requires_grad, attributes)
 
 
 def _copied_with_its_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy; of an array that is part of a larger one, the same part of a copy of that, so that parts go on sharing memory."""
+    if type(array) is MetaArray:
+        return like(array)
     if array.base is None:
         return copy.deepcopy(array, memo)
     owner, start = storage(array)
@@ -235,7 +252,7 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-_FALSE = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mps", "is_mkldnn", "is_xpu",
+_FALSE = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_mps", "is_mkldnn", "is_xpu",
           "is_nested", "is_vulkan", "is_ipu", "is_maia", "is_mtia", "is_xla")
 
 _METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __complex__, __index__, __len__, __iter__, __reversed__,
@@ -251,7 +268,8 @@ def install() -> None:
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))
-    properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": property(_get_volatile, _set_volatile),
+    properties = {"is_cpu": property(lambda self: not is_meta(self)), "is_meta": property(is_meta),
+                  "name": _constant(None), "volatile": property(_get_volatile, _set_volatile),
                   "layout": _constant(layouts.strided),
                   "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
                   "itemsize": property(lambda self: self._array.itemsize),

@@ -13,7 +13,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import apply, compiled
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import promote
-from whygrad.functional.writes import copy_, fill_, with_out, zero_
+from whygrad.functional.writes import copy_, fill_, module_load, with_out, zero_
 from whygrad.ops.table import TABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,7 +98,7 @@ class _Rows:
 
 rows = _Rows()
 
-for _writer in (copy_, fill_, zero_):
+for _writer in (copy_, fill_, zero_, module_load):
     register(_writer.__name__, _writer, function=False)
 
 __all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "with_out", "write"]

@@ -19,7 +19,7 @@ from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recor
 from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.out_dtypes import check_out_dtype
-from whygrad.functional.promotion import promote
+from whygrad.functional.promotion import as_number, promote
 from whygrad.ops.table import TABLE, Rule
 
 _COPY = specialization_of(TABLE["copy"], "tt")
@@ -79,6 +79,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise invalid_combination("fill_", self, value)
         check_inplace(self, (self,))
         check_range(value, self.dtype)
+        if self.dtype.category < 2:
+            value = as_number(value, self.dtype, "fill_")
     return write_values(self, value, "FillBackward2", constant=True)
 
 
@@ -86,6 +88,13 @@ def zero_(self: Tensor) -> Tensor:
     if not isinstance(self, Tensor):
         raise wrong_type("zero_", "input", 1, "Tensor", self)
     return write_values(self, 0, "ZeroBackward0", constant=True)
+
+
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` puts in this tensor's place if tensors are swapped on conversion (torch.__future__)."""
+    given: Any = other if assign else self.copy_(other)  # type: ignore[attr-defined]
+    result: Tensor = given.detach()
+    return result
 
 
 RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})

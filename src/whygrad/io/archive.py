@@ -78,8 +78,8 @@ class Archive:
     def read(self, name: str) -> bytes:
         return self.read_array(name).tobytes()
 
-    def read_array(self, name: str) -> np.ndarray:
-        """The bytes of a record in fresh memory, its checksum verified."""
+    def find(self, name: str) -> int:
+        """Go to the first byte of a record, and tell where it is."""
         info = self.records[name]
         self.file.seek(info.header_offset)
         header = self.file.read(_LOCAL_HEADER.size)
@@ -91,14 +91,20 @@ class Archive:
         data_at = self.file.seek(extra_length, os.SEEK_CUR)
         if data_at + info.file_size > self.size:
             raise broken(f"the record {name!r} is cut short")
+        return data_at
+
+    def read_array(self, name: str) -> np.ndarray:
+        """The bytes of a record in fresh memory, its checksum verified, unless it was written without one."""
+        info = self.records[name]
+        self.find(name)
         memory = np.empty(info.file_size, np.uint8)
-        _read_into(self.file, memory, name)
-        if zlib.crc32(memory.data) != info.CRC:
+        read_into(self.file, memory, name)
+        if info.CRC and zlib.crc32(memory.data) != info.CRC:
             raise broken(f"the checksum of the record {name!r} does not match its contents")
         return memory
 
 
-def _read_into(file: Any, memory: np.ndarray, name: str) -> None:
+def read_into(file: Any, memory: np.ndarray, name: str) -> None:
     view = memory.data
     done = 0
     while done < len(view):

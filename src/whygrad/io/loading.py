@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import pickletools
 import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
 from io import BytesIO
+from mmap import MAP_SHARED
 from typing import IO, Any
 
 import numpy as np
@@ -16,9 +19,11 @@ import numpy as np
 from whygrad.base import dtypes
 from whygrad.base.devices import device
 from whygrad.base.torch_modules import resolve
+from whygrad.functional.storage import TypedStorage, UntypedStorage
 from whygrad.io import options
 from whygrad.io.archive import PICKLE, Archive, broken
-from whygrad.io.rebuilding import GLOBALS, UNTYPED, Storage, StorageKind, refuse_unless
+from whygrad.io.legacy import ReadPickle, is_pickle, load_legacy, trusting
+from whygrad.io.rebuilding import GLOBALS, UNTYPED, StorageKind, new_storage, refuse_unless, trusted_globals
 from whygrad.io.unpickling import Unpickler
 from whygrad.why import record as why
 
@@ -32,22 +37,34 @@ TWO_OPTIONS = ("Weights only load failed. This file can still be loaded, to do s
 NO_CUDA = ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
            "storages to the CPU.")
-LEGACY = ("torch.load: {} the format from before torch 1.6 (or not a checkpoint at all), which whygrad does not read. "
-          "Rewrite it once with PyTorch: torch.save(torch.load(path), path)")
+NO_CHECKPOINT = "torch.load: the file is no zip archive and not in the format from before torch 1.6: no checkpoint"
+NO_MMAP = ("mmap can only be used with files saved with `torch.save({}, _use_new_zipfile_serialization=True), please torch.save "
+           "your checkpoint with this option in order to use mmap.")
 
 _ZIP = b"PK\3\4"
-_LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+# Set by users who cannot change the program: what `weights_only` is, or is if the program does not say.
+FORCE_SAFE, FORCE_UNSAFE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:
     """Read what `save` (here or in torch) has written to a path or an open file.
 
-    `weights_only=False` runs any code in the file: only for files from a trusted source. `mmap=True` is
-    accepted for paths and reads the file as usual.
+    `weights_only=False` runs any code in the file: only for files from a trusted source. With `mmap=True` storages are
+    the memory of the mapped file.
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    is_safe, is_unsafe = (os.getenv(name, "0") in ("1", "y", "yes", "true") for name in (FORCE_SAFE, FORCE_UNSAFE))
+    if is_safe and is_unsafe:
+        raise RuntimeError(f"Only one of `{FORCE_SAFE}` or `{FORCE_UNSAFE}` should be set, but both were set.")
+    if is_safe:
+        weights_only = True
+    elif weights_only is None:
+        weights_only = pickle_module is None and not is_unsafe
+        if is_unsafe:
+            warnings.warn(f"Environment variable {FORCE_UNSAFE} detected, since the`weights_only` argument was not explicitly "
+                          "passed to `torch.load`, forcing weights_only=False.", UserWarning, stacklevel=2)
+    if mmap is None:
+        mmap = options.load.mmap
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
@@ -58,7 +75,8 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
             return load_safetensors(f)
         with open(f, "rb") as file:
-            return _load(file, map_location, weights_only, pickle_module or pickle, pickle_load_args)
+            mapped = os.fspath(f) if mmap else None
+            return _load(file, map_location, weights_only, pickle_module or pickle, pickle_load_args, mapped)
     for needed in ("seek", "tell", "read"):
         if not hasattr(f, needed):
             raise AttributeError(f"'{type(f).__name__}' object has no attribute '{needed}'. You can only torch.load "
@@ -70,53 +88,90 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module: Any,
-          pickle_args: dict[str, Any]) -> Any:
+          pickle_args: dict[str, Any], mapped: str | None = None) -> Any:
     start = file.tell()
-    head = file.read(len(_LEGACY_MAGIC))
+    head = file.read(len(_ZIP))
     file.seek(start)
     if not head:
         raise EOFError("Ran out of input: the file is empty, or was read to its end before (seek(0) goes back)")
+    restore = restorer(map_location)
     if not head.startswith(_ZIP):
-        if head == _LEGACY_MAGIC:
-            raise NotImplementedError(LEGACY.format("the file is in"))
-        raise pickle.UnpicklingError(LEGACY.format("the file is no zip archive: either in"))
+        if mapped is not None:
+            raise RuntimeError(NO_MMAP.format(mapped))
+        if not is_pickle(head):
+            raise pickle.UnpicklingError(NO_CHECKPOINT)
+        if weights_only:
+            result = _explained(lambda: load_legacy(file, restore, _restricted(pickle_args.get("encoding", "utf-8"))))
+        else:
+            result = load_legacy(file, restore, trusting(
+                lambda stream, load_storage: _trusting_unpickler(pickle_module, stream, load_storage, pickle_args)))
+        why.tell("file_loaded", result)
+        return result
     archive = Archive(file)
     if PICKLE not in archive:
         raise broken(f"file not found: {PICKLE}")
     if "constants.pkl" in archive:
         raise NotImplementedError("torch.load: the file is a TorchScript archive; torch.jit is not part of whygrad")
-    storages = Storages(archive, restorer(map_location))
+    storages = Storages(archive, restore, mapped)
     described = archive.read(PICKLE)
-    if not weights_only:
-        result = _trusting_unpickler(pickle_module, described, storages, pickle_args).load()
-        why.tell("file_loaded", result)
-        return result
+    if weights_only:
+        result = _explained(Unpickler(described, storages).load)
+    else:
+        result = _trusting_unpickler(pickle_module, BytesIO(described), storages, pickle_args).load()
+    why.tell("file_loaded", result)
+    return result
+
+
+def _restricted(encoding: str) -> ReadPickle:
+    def read(data: bytes, at: int, load_storage: Callable[[Any], Any]) -> tuple[Any, int]:
+        unpickler = Unpickler(data, load_storage, at, encoding)
+        return unpickler.load(), unpickler.at
+
+    return read
+
+
+def _explained(load_objects: Callable[[], Any]) -> Any:
     try:
-        result = Unpickler(described, storages).load()
+        return load_objects()
     except pickle.UnpicklingError as error:
         message = str(error)
         if "was not an allowed global by default" in message:
             raise pickle.UnpicklingError(TWO_OPTIONS + message) from None
         raise pickle.UnpicklingError(f"Weights only load failed. {message}") from None
-    if not all(storage.used for storage in storages.loaded.values()):
-        raise NotImplementedError("torch.load: the file holds a bare storage (t.storage()); save the tensor instead")
-    why.tell("file_loaded", result)
-    return result
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The names in a checkpoint that `load(weights_only=True)` refuses."""
+    with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
+        if file.read(len(_ZIP)) != _ZIP:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        file.seek(-len(_ZIP), os.SEEK_CUR)
+        described = Archive(file).read(PICKLE)
+    allowed = GLOBALS.keys() | trusted_globals().keys()
+    named = {str(argument).replace(" ", ".") for opcode, argument, _ in pickletools.genops(described) if opcode.name == "GLOBAL"}
+    return sorted(named - allowed)
+
+
+def location_tag(storage: Any) -> str:
+    """The name of the device that a storage is on."""
+    return "cpu"
 
 
 class Storages:
     """Maps persistent ids to storages; one id is one storage, so that tensors share memory as they did."""
 
-    def __init__(self, archive: Archive, restore: Callable[[Storage, str], Any]) -> None:
+    def __init__(self, archive: Archive, restore: Callable[[TypedStorage, str], Any], mapped: str | None = None) -> None:
         self.archive = archive
         self.restore = restore
-        self.loaded: dict[str, Storage] = {}
-        order = archive.read("byteorder") if "byteorder" in archive else b"little"
+        self.loaded: dict[str, TypedStorage] = {}
+        is_shared = options.load.mmap_flags == MAP_SHARED
+        self.mapped = None if mapped is None else np.asarray(np.memmap(mapped, np.uint8, "r+" if is_shared else "c"))
+        order = archive.read("byteorder") if "byteorder" in archive else _order_of_untold()
         if order not in (b"little", b"big"):
             raise ValueError(f"Unknown endianness type: {order!r}")
         self.foreign = order.decode() != sys.byteorder
 
-    def __call__(self, persistent_id: Any) -> Storage:
+    def __call__(self, persistent_id: Any) -> TypedStorage:
         refuse_unless(type(persistent_id) is tuple and len(persistent_id) == 5 and persistent_id[0] == "storage",
                       "Only persistent_load of storage is allowed")
         _, kind, key, location, numel = persistent_id
@@ -128,7 +183,7 @@ class Storages:
         if found is None:
             self._check_size(name, kind, numel)
             found = self.loaded[key] = self._read(name, kind, location)
-        refuse_unless(found.dtype is kind.dtype and found.memory.nbytes == _nbytes(kind, numel),
+        refuse_unless(found.dtype is (kind.dtype or dtypes.uint8) and found.nbytes() == _nbytes(kind, numel),
                       f"the storage {key!r} is used with different types or sizes")
         return found
 
@@ -136,27 +191,42 @@ class Storages:
         held, wanted = self.archive.nbytes(name), _nbytes(kind, numel)
         refuse_unless(held == wanted, f"the storage {name!r} should have {wanted} bytes, but the archive holds {held}")
 
-    def _read(self, name: str, kind: StorageKind, location: str) -> Storage:
-        memory = np.zeros(self.archive.nbytes(name), np.uint8) if options.state.skips_data else self.archive.read_array(name)
-        if kind.dtype is not None:
-            if self.foreign:
-                memory = memory.view(kind.dtype.numpy).byteswap().view(np.uint8)
-            if kind.dtype is dtypes.bool_ and (memory > 1).any():
-                memory = (memory != 0).view(np.uint8)  # uninitialised memory; NumPy expects 0 and 1
-        elif self.foreign:
-            raise NotImplementedError("torch.load: untyped storages of the other byte order")
-        storage = Storage(memory, kind.dtype)
+    def _read(self, name: str, kind: StorageKind, location: str) -> TypedStorage:
+        if options.state.skips_data:
+            memory = np.zeros(self.archive.nbytes(name), np.uint8)
+        elif self.mapped is not None:
+            begin = self.archive.find(name)
+            memory = self.mapped[begin:begin + self.archive.nbytes(name)]
+        else:
+            memory = self.archive.read_array(name)
+        storage = new_storage(memory, kind.dtype)
+        if self.foreign:
+            if kind.dtype is None:
+                raise NotImplementedError("torch.load: untyped storages of the other byte order")
+            storage.untyped().byteswap(kind.dtype)
+        if kind.dtype is dtypes.bool_ and (memory > 1).any():
+            memory[...] = memory != 0  # uninitialised memory; NumPy expects 0 and 1
         restored = self.restore(storage, location)
-        if not isinstance(restored, Storage):
+        if isinstance(restored, UntypedStorage):
+            restored = storage
+        if type(restored) is not TypedStorage:
             raise TypeError(f"map_location must return a storage, not {type(restored).__name__}")
         return restored
+
+
+def _order_of_untold() -> bytes:
+    """The byte order of a file that does not tell it."""
+    wanted = options.load.endianness
+    if wanted is options.LoadEndianness.NATIVE:
+        return sys.byteorder.encode()
+    return b"big" if wanted is options.LoadEndianness.BIG else b"little"
 
 
 def _nbytes(kind: StorageKind, numel: int) -> int:
     return numel if kind is UNTYPED or kind.dtype is None else numel * kind.dtype.itemsize
 
 
-def restorer(map_location: Any) -> Callable[[Storage, str], Any]:
+def restorer(map_location: Any) -> Callable[[TypedStorage, str], Any]:
     """The function that places a storage saved on some device, here always on the CPU."""
     if map_location is None:
         return default_restore_location
@@ -165,14 +235,14 @@ def restorer(map_location: Any) -> Callable[[Storage, str], Any]:
     if isinstance(map_location, (str, device)):
         return lambda storage, location: default_restore_location(storage, str(map_location))
 
-    def call(storage: Storage, location: str) -> Any:
+    def call(storage: TypedStorage, location: str) -> Any:
         result = map_location(storage, location)
         return default_restore_location(storage, location) if result is None else result
 
     return call
 
 
-def default_restore_location(storage: Storage, location: str) -> Storage:
+def default_restore_location(storage: TypedStorage, location: str) -> TypedStorage:
     """The storage, if the device it was saved from is available."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
@@ -182,7 +252,8 @@ def default_restore_location(storage: Storage, location: str) -> Storage:
                        f"{location})")
 
 
-def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages, pickle_args: dict[str, Any]) -> Any:
+def _trusting_unpickler(pickle_module: Any, stream: IO[bytes], load_storage: Callable[[Any], Any],
+                        pickle_args: dict[str, Any]) -> Any:
     """Python's unpickler, which may call anything, with torch's names mapped to ours."""
 
     class TrustingUnpickler(pickle_module.Unpickler):  # type: ignore[misc, name-defined]
@@ -195,6 +266,6 @@ def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages
             return super().find_class(module, name)
 
         def persistent_load(self, persistent_id: Any) -> Any:
-            return storages(persistent_id)
+            return load_storage(persistent_id)
 
-    return TrustingUnpickler(BytesIO(described), **{"encoding": "utf-8", **pickle_args})
+    return TrustingUnpickler(stream, **{"encoding": "utf-8", **pickle_args})

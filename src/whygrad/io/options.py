@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import threading
+from mmap import MAP_PRIVATE, MAP_SHARED
 from typing import Any
 
 
@@ -28,7 +30,7 @@ class skip_data:
 
 
 class save:
-    """`torch.utils.serialization.config.save`. Checksums are always written; there is no memory to be pinned."""
+    """`torch.utils.serialization.config.save`. There is no memory to be pinned."""
 
     compute_crc32 = True
     use_pinned_memory_for_d2h = False
@@ -36,9 +38,56 @@ class save:
 
 
 class load:
-    """`torch.utils.serialization.config.load`. Files are read, not mapped; the byte order is the file's own."""
+    """`torch.utils.serialization.config.load`."""
 
     mmap = False
     endianness: Any = None
     mmap_flags: int | None = 2
     calculate_storage_offsets = False
+
+
+class LoadEndianness(enum.Enum):
+    """The byte order of files that do not tell theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    return load.endianness  # type: ignore[no-any-return]
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    load.endianness = endianness
+
+
+def get_crc32_options() -> bool:
+    """Whether `save` writes checksums."""
+    return save.compute_crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    save.compute_crc32 = compute_crc32
+
+
+def get_default_mmap_options() -> int | None:
+    return load.mmap_flags
+
+
+class set_default_mmap_options:
+    """Whether files are mapped privately or shared, from now on or inside a `with` block."""
+
+    def __init__(self, flags: int) -> None:
+        if flags not in (MAP_PRIVATE, MAP_SHARED):
+            raise ValueError("Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                             f"mmap.MAP_SHARED, but got {flags}")
+        self.before, load.mmap_flags = load.mmap_flags, flags
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        load.mmap_flags = self.before

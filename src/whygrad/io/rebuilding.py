@@ -15,6 +15,7 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.meta_array import meta_array
 from whygrad.base.on_demand import on_demand
 from whygrad.base.torch_homes import torch_home
 from whygrad.base.version import unwritten
@@ -23,8 +24,11 @@ from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
 from whygrad.functional.overriding import as_instance
 from whygrad.functional.parameter import Parameter
+from whygrad.functional.storage import TypedStorage, UntypedStorage
 
 MOST_DIMS = 64
+# The first two pickles of a file from before torch 1.6.
+LEGACY_MAGIC, LEGACY_VERSION = 0x1950a86a20f9469cfc6c, 1001
 # Hashing a tuple is recursive, and exponential in the depth if each level names the one below it twice.
 MOST_PARTS_OF_KEY = 1000
 
@@ -39,20 +43,13 @@ class StorageKind:
         self.dtype = dtype
 
 
-class Storage:
+def new_storage(memory: np.ndarray, dtype: dtypes.dtype | None) -> TypedStorage:
     """The bytes behind one or several tensors, which also share its version counter."""
-
-    def __init__(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> None:
-        self.memory = memory
-        self.dtype = dtype
-        self.counter = unwritten()
-        self.used = False  # by a tensor
-
-    def cpu(self) -> Storage:
-        return self
-
-    def cuda(self, *args: Any, **kwargs: Any) -> Storage:
-        raise RuntimeError("whygrad runs on the CPU only: a storage cannot be moved to CUDA")
+    # The buffer protocol makes the memory an array of its own, also if it is a part of a mapped file.
+    whole = np.frombuffer(memory.data, np.uint8) if memory.base is not None and memory.size else memory
+    storage: Any = TypedStorage._wrapping(UntypedStorage.of(whole), dtype or dtypes.uint8)
+    storage.counter = unwritten()
+    return storage  # type: ignore[no-any-return]
 
 
 def refuse_unless(condition: Any, problem: str) -> None:
@@ -75,21 +72,20 @@ def _is_sizes(value: Any) -> bool:
 
 def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any) -> np.ndarray:
     """A strided view of the storage, verified to lie inside it."""
-    refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
+    refuse_unless(type(storage) is TypedStorage, "a tensor needs a storage")
     refuse_unless(isinstance(dtype, dtypes.dtype), "a tensor needs a dtype")
     refuse_unless(type(offset) is int and offset >= 0, f"the storage offset of a tensor cannot be {shown(offset)}")
     refuse_unless(_is_sizes(size) and _is_sizes(stride) and len(size) == len(stride),
                   "its size and stride do not describe a tensor: both must be equally many numbers, none negative")
-    storage.used = True
     item = dtype.itemsize
     needed = 0 if 0 in size else offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1
-    held = storage.memory.nbytes // item
+    held = storage.nbytes() // item
     refuse_unless(needed <= held, f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} needs "
                                   f"{needed} elements, but its storage holds {held}")
     try:
         if not needed:
             return np.empty(size, dtype.numpy)
-        return np.ndarray(size, dtype.numpy, storage.memory, offset * item, tuple([step * item for step in stride]))
+        return np.ndarray(size, dtype.numpy, storage.untyped().bytes, offset * item, tuple([step * item for step in stride]))
     except ValueError as error:
         raise UnpicklingError(f"size {tuple(size)} and stride {tuple(stride)}: {error}") from None
 
@@ -161,7 +157,7 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
             result: Any = on_demand.load_sparse().sparse_coo_tensor(*data[:3])
             return result._coalesced_(coalesced) if not coalesced or _in_order(result._array.flat) else result
         return on_demand.load_sparse().sparse_compressed_tensor(*data, layout=layout)  # type: ignore[no-any-return]
-    except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+    except (NotImplementedError, TypeError, ValueError) as error:
         raise UnpicklingError(f"a sparse tensor: {error}") from None
 
 
@@ -254,6 +250,19 @@ def make_device(name: Any, index: Any = None) -> device:
     return device(name, index)
 
 
+def rebuild_meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """A tensor on the meta device."""
+    refuse_unless(isinstance(dtype, dtypes.dtype) and _is_sizes(size) and _is_sizes(stride) and len(size) == len(stride),
+                  "a tensor on the meta device needs a dtype, a size and strides")
+    refuse_unless(type(requires_grad) is bool and not (requires_grad and dtype.category < 2),
+                  f"requires_grad of a {dtype} tensor cannot be {shown(requires_grad)}")
+    try:
+        array = meta_array(tuple(size), dtype.numpy, tuple([step * dtype.numpy.itemsize for step in stride]))
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise UnpicklingError(f"size {tuple(size)} and stride {tuple(stride)}: {error}") from None
+    return fresh(array, requires_grad)
+
+
 def get_layout(name: Any) -> Any:
     found = layouts.BY_NAME.get(name.removeprefix("torch.")) if type(name) is str else None
     refuse_unless(isinstance(found, layouts.layout), f"unknown layout {shown(name)}")
@@ -278,6 +287,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
     "torch._utils._rebuild_sparse_tensor": rebuild_sparse_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
     "torch.serialization._get_layout": get_layout,
     "_codecs.encode": encode,
 }

@@ -14,18 +14,23 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.meta_array import MetaArray
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Size, Tensor, wrap
 from whygrad.functional.conj_neg import Turned
 from whygrad.functional.parameter import Parameter
+from whygrad.functional.storage import TypedStorage, UntypedStorage
 from whygrad.io import options
 from whygrad.io.atomic import replacing
 from whygrad.io.rebuilding import (
     GLOBALS,
     KIND_OF,
+    LEGACY_MAGIC,
+    LEGACY_VERSION,
     UNTYPED,
     get_layout,
     rebuild_from_type,
+    rebuild_meta_tensor,
     rebuild_parameter,
     rebuild_parameter_with_state,
     rebuild_sparse_tensor,
@@ -60,13 +65,17 @@ _PythonPickler: Any = pickle._Pickler
 class _Pickler(_PythonPickler):
     """Writes tensors as torch does: a call of torch's rebuild function on a storage outside the pickle."""
 
+    persistent_tail: tuple[Any, ...] = ()
+
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self.storages: dict[int, Storage] = {}
         self.kept: list[Any] = []  # keeps the objects alive whose ids are in `storages`
 
     def persistent_id(self, obj: Any) -> Any:
-        return obj.persistent_id if type(obj) is Storage else None
+        if isinstance(obj, (TypedStorage, UntypedStorage)):
+            obj = self.storage_of(obj._elements(), getattr(obj, "dtype", dtypes.uint8))[0]
+        return obj.persistent_id + self.persistent_tail if type(obj) is Storage else None
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         full = _NAMES.get(id(obj))
@@ -100,17 +109,22 @@ class _Pickler(_PythonPickler):
         array = tensor._memory if isinstance(tensor, Turned) else tensor._array
         if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
             return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
-        storage, offset, stride = self.storage_of(array, tensor.dtype)
-        plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
-        function: Any = rebuild_tensor_v2
-        if tensor.dtype not in KIND_OF:
+        if type(array) is MetaArray:
+            stride = tuple([step // array.itemsize for step in array.strides])
+            function: Any = rebuild_meta_tensor
+            plain: list[Any] = [tensor.dtype, tuple(array.shape), stride, tensor.requires_grad]
+        else:
+            function = rebuild_tensor_v2
+            storage, offset, stride = self.storage_of(array, tensor.dtype)
+            plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
+        if tensor.dtype not in KIND_OF and function is rebuild_tensor_v2:
             function = rebuild_tensor_v3
             plain.append(tensor.dtype)
         if isinstance(tensor, Turned):
             plain.append({name: True for name, is_so in (("conj", tensor.conjugated), ("neg", tensor.negated)) if is_so})
         attributes = dict(tensor.__dict__)
         if type(tensor) is Parameter:
-            plain[4] = False
+            plain[3 if function is rebuild_meta_tensor else 4] = False
             data = _Reduced(function, tuple(plain))
             if attributes:
                 return rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
@@ -192,13 +206,14 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
          _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
-    """Write `obj` to a path or an open file, in torch's format. A file at a path is replaced atomically."""
+    """Write `obj` to a path or an open file, in torch's format. A file at a path is replaced atomically.
+
+    The byte order is always written, as it is in torch.
+    """
     if pickle_module is not pickle:
         raise NotImplementedError("torch.save: only Python's own pickle module can be used")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("torch.save: the format from before torch 1.6 is not written")
     described = io.BytesIO()
-    pickler = _Pickler(described, pickle_protocol)
+    pickler = (_Pickler if _use_new_zipfile_serialization else _LegacyPickler)(described, pickle_protocol)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         folder = os.path.dirname(path)
@@ -206,18 +221,69 @@ def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int 
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         pickler.dump(obj)
         with replacing(path) as file:
-            _write(file, os.path.splitext(os.path.basename(path))[0] or "archive", described.getvalue(), pickler)
+            if _use_new_zipfile_serialization:
+                root = os.path.splitext(os.path.basename(path))[0] or "archive"
+                _write(file, root, described.getvalue(), pickler)
+            else:
+                _write_legacy(file, described.getvalue(), pickler, pickle_protocol)
         return
     if not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     pickler.dump(obj)
-    _write(f, "archive", described.getvalue(), pickler)
+    if _use_new_zipfile_serialization:
+        _write(f, "archive", described.getvalue(), pickler)
+    else:
+        _write_legacy(f, described.getvalue(), pickler, pickle_protocol)
+
+
+class _FromHere:
+    """A file in which an archive begins at the current position: its directory counts from there."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.start = file.tell()
+        self.write, self.flush = file.write, file.flush
+
+    def tell(self) -> int:
+        return self.file.tell() - self.start
+
+    def seek(self, offset: int) -> None:
+        self.file.seek(offset + self.start)
+
+
+def _from_here(file: IO[bytes]) -> Any:
+    try:
+        return _FromHere(file) if file.tell() else file
+    except (AttributeError, OSError):
+        return file  # it can only be written to
+
+
+class _LegacyPickler(_Pickler):
+    """For the format from before torch 1.6, where a storage's id ends with the place of a view in it: none."""
+
+    persistent_tail = (None,)
+
+
+def _write_legacy(file: IO[bytes], described: bytes, pickler: _Pickler, protocol: int) -> None:
+    """Five pickles (a magic number, a version, the byte order, the objects, the keys), then each storage: size and bytes."""
+    little = sys.byteorder == "little"
+    for value in (LEGACY_MAGIC, LEGACY_VERSION, {"protocol_version": LEGACY_VERSION, "little_endian": little,
+                                                 "type_sizes": {"short": 2, "int": 4, "long": 4}}):
+        pickle.dump(value, file, protocol=protocol)
+    file.write(described)
+    storages = sorted(pickler.storages.values(), key=lambda storage: storage.key)
+    pickle.dump([storage.key for storage in storages], file, protocol=protocol)
+    file.flush()
+    for storage in storages:
+        file.write(storage.persistent_id[4].to_bytes(8, "little"))
+        file.write(storage.memory.view(np.uint8).data)
+    file.flush()
 
 
 def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> None:
     import zipfile
 
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(_from_here(file), "w", zipfile.ZIP_STORED) as archive:
         def put(name: str, data: Any) -> None:
             info = zipfile.ZipInfo(f"{root}/{name}")
             # The bytes are aligned to 64 (configurable), so that they can be memory-mapped; as padding torch writes a
@@ -227,6 +293,8 @@ def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> N
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
             archive.writestr(info, data)
             info.extra = b""  # not repeated in the directory
+            if not options.save.compute_crc32:
+                info.CRC = 0  # means that there is none
 
         put("data.pkl", described)
         put(".format_version", b"1")

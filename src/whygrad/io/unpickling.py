@@ -34,9 +34,10 @@ _RENAMED = {"__builtin__": "builtins", "torch.tensor": "torch._tensor"}
 class Unpickler:
     """Reads one pickle. `load_storage` turns a persistent id into a storage."""
 
-    def __init__(self, data: bytes, load_storage: Callable[[Any], Any]) -> None:
+    def __init__(self, data: bytes, load_storage: Callable[[Any], Any], at: int = 0, encoding: str = "utf-8") -> None:
         self.data = data
-        self.at = 0
+        self.at = at
+        self.encoding = encoding  # of the strings of Python 2; "bytes" leaves them as they are
         self.load_storage = load_storage
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
@@ -187,6 +188,10 @@ class Unpickler:
     def push_text(self, length: int) -> None:
         self.push(str(self.read(length), "utf-8", "surrogatepass"))
 
+    def push_string(self, length: int) -> None:
+        data = self.read(length)
+        self.push(data if self.encoding == "bytes" else str(data, self.encoding, "strict"))
+
 
 def _set_state(target: Any, state: Any) -> None:
     """Restore the state of an object of a trusted class as pickle does."""
@@ -222,7 +227,7 @@ STEPS: dict[bytes, Callable[[Unpickler], None]] = {
     pickle.BINFLOAT: lambda self: self.push(self.read_number(">d")),
     pickle.LONG1: lambda self: self.push(pickle.decode_long(self.read(self.read_number("<B")))),
     pickle.BINUNICODE: lambda self: self.push_text(self.read_number("<I")),
-    pickle.SHORT_BINSTRING: lambda self: self.push_text(self.read_number("<B")),
+    pickle.SHORT_BINSTRING: lambda self: self.push_string(self.read_number("<B")),
     pickle.TUPLE: lambda self: self.push(tuple(self.pop_to_mark())),
     pickle.TUPLE1: lambda self: self.tuple_of(1),
     pickle.TUPLE2: lambda self: self.tuple_of(2),

@@ -2,7 +2,7 @@
 
 from whygrad.base.unsupported import absent_from
 from whygrad.functional.parameter import Buffer, Parameter
-from whygrad.nn import functional, init, modules, parallel, parameter, utils
+from whygrad.nn import functional, grad, init, modules, parallel, parameter, utils
 from whygrad.nn.activation import *  # noqa: F403
 from whygrad.nn.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from whygrad.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential

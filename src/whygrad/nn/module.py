@@ -6,13 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
+from whygrad.base.meta_array import NO_DATA
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
+from whygrad.nn.conversion import convert_parameter
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration
 from whygrad.nn.state import StateDictMethods
 from whygrad.why import record as why
@@ -321,13 +322,9 @@ class Module(StateDictMethods):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is not None:
-                grad: Any = parameter.grad
-                with no_grad():
-                    parameter.data = fn(parameter)
-                    if grad is not None:
-                        grad.data = fn(grad)
+                convert_parameter(self, name, parameter, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -386,9 +383,15 @@ class Module(StateDictMethods):
         def converted(t: Any) -> Any:
             # A channels-last format applies to ranks 4 and 5 only.
             layout = {"memory_format": memory_format} if memory_format is not None and t.ndim in (4, 5) else {}
-            if t.is_floating_point() or t.is_complex():
-                return t.to(*args, **kwargs, **layout)
-            return t.to(device, **layout)
+            try:
+                if t.is_floating_point() or t.is_complex():
+                    return t.to(*args, **kwargs, **layout)
+                return t.to(device, **layout)
+            except NotImplementedError as error:
+                if str(error) != NO_DATA:
+                    raise
+                raise NotImplementedError(f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
+                                          "moving module from meta to a different device.") from None
 
         return self._apply(converted)
 

@@ -200,7 +200,7 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            if process_state.derivatives:
+            if process_state.derivatives or process_state.meta:
                 self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes
             else:
                 self.num_batches_tracked._array += 1

@@ -29,6 +29,10 @@ def _reset(module: Module, hidden_size: int) -> None:
         init.uniform_(weight, -bound, bound)
 
 
+def _zeros_like(input: Any, size: tuple[int, ...]) -> Any:
+    return input.new_zeros(size) if input.is_meta else wrap(np.zeros(size, input._array.dtype))
+
+
 class RNNBase(Module):
     """Base of RNN, LSTM and GRU: parameters, checks and the forward pass."""
 
@@ -139,7 +143,7 @@ class RNNBase(Module):
 
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
         """The initial state if none is given."""
-        return wrap(np.zeros(self.get_expected_hidden_size(input, batch_sizes), input._array.dtype))
+        return _zeros_like(input, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else hx.index_select(1, permutation)
@@ -251,8 +255,7 @@ class LSTM(RNNBase):
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        cell = wrap(np.zeros(self.get_expected_cell_size(input, batch_sizes), input._array.dtype))
-        return super()._zeros(input, batch_sizes), cell
+        return super()._zeros(input, batch_sizes), _zeros_like(input, self.get_expected_cell_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple([super(LSTM, self).permute_hidden(t, permutation) for t in hx])

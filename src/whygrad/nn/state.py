@@ -13,6 +13,7 @@ from whygrad.base.errors import warn
 from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Parameter
+from whygrad.nn.conversion import get_swap_module_params_on_conversion, load_by_swapping
 from whygrad.nn.hooks import WithModule, add_hook
 from whygrad.nn.lazy import is_lazy
 from whygrad.why import record as why
@@ -34,6 +35,24 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
         return super().__repr__()
 
     __str__ = __repr__
+
+
+def _load(module: Module, state: Any, prefix: str, metadata: Any, assign: bool, keys: _IncompatibleKeys,
+          problems: list[str]) -> None:
+    """Load a module and those below it; appends to the keys and the problems."""
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, local_metadata, True, keys.missing_keys, keys.unexpected_keys, problems)
+    for name, child in module._modules.items():
+        if child is not None:
+            inner = f"{prefix}{name}."
+            below = {key: value for key, value in state.items() if key.startswith(inner)}
+            _load(child, below, inner, metadata, assign, keys, problems)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                                 "values, if incompatible_keys need to be modified, it should be done inplace.")
 
 
 class StateDictMethods:
@@ -97,23 +116,7 @@ class StateDictMethods:
         if metadata is not None:
             state._metadata = metadata
 
-        def load(module: Module, local_state: Any, prefix: str) -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(local_state, prefix, local_metadata, True, missing, unexpected, problems)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inner = f"{prefix}{name}."
-                    load(child, {key: value for key, value in local_state.items() if key.startswith(inner)}, inner)
-            incompatible = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, incompatible) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                                         "expected to return new values, if incompatible_keys need to be modified, it "
-                                         "should be done inplace.")
-
-        load(self, state, "")
+        _load(self, state, "", metadata, assign, _IncompatibleKeys(missing, unexpected), problems)
         if strict:
             for keys, kind in ((unexpected, "Unexpected"), (missing, "Missing")):
                 if keys:
@@ -163,9 +166,17 @@ class StateDictMethods:
             if given.shape != own.shape:
                 return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
                         f"in current model is {own.shape}.")
+        swap = get_swap_module_params_on_conversion()
         try:
             with no_grad():
+                if swap:
+                    load_by_swapping(own, given, assign)
+                    return None
                 if not assign:
+                    if own.is_meta and not given.is_meta:  # type: ignore[attr-defined]
+                        warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                             "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+                             "dictionary to their corresponding key in the module instead of copying them in place?)")
                     own.copy_(given)  # type: ignore[attr-defined]
                     return None
                 if isinstance(own, Parameter):
@@ -175,7 +186,8 @@ class StateDictMethods:
                         given = Parameter(given, requires_grad=own.requires_grad)
                 setattr(self, name, given)
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {own.shape} and '
+            action = "swapping" if swap else "copying"
+            return (f'While {action} the parameter named "{key}", whose dimensions in the model are {own.shape} and '
                     f"whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}.")
         return None
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import acceleration, dtypes
+from whygrad.base.meta_array import MetaArray
+from whygrad.core.modes import process_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
 from whygrad.functional.run import FUNCTIONS
@@ -138,7 +140,8 @@ class Elementwise(Stepping):
         special = group.get("capturable") or group.get("fused")
         self._numbers_now = {}
         grouped = GroupedUpdate(self.update)
-        if acceleration.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, grouped):
+        if acceleration.enabled and not (differentiable or special or process_state.meta) and self._gather(
+                group["params"], numbers, names, grouped):
             grouped.finish()
             return
         run = partial(on_tensors, self.update) if differentiable else grouped.add if acceleration.enabled else partial(
@@ -157,7 +160,7 @@ class Elementwise(Stepping):
                 buffers = [state[name] for name in names]
                 if type(grad._array) is np.ndarray:
                     run(p, grad, numbers_now, buffers)
-                else:
+                elif type(grad._array) is not MetaArray:
                     self.step_sparse(p, grad, numbers_now, buffers)
         finally:
             grouped.finish()
@@ -255,7 +258,8 @@ class GroupedUpdate:
             changed = step(arrays[done * each:]) if step is not None else 0
             for p in params[done:done + changed]:
                 bump(p, site=site)
-                p._version_counter.value += further
+                if further:
+                    p._version_counter.value += further
             done += changed
             if done < len(params):  # an update that cannot be compiled
                 _change(self.update, params[done], arrays[done * each:(done + 1) * each], self.numbers)

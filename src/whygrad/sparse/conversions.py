@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base import dtypes, layouts
+from whygrad.base.devices import META
 from whygrad.functional.convert import read_to
 from whygrad.sparse import ops
 from whygrad.sparse.tensor import SparseTensor
@@ -32,7 +33,9 @@ def to_dtype(x: Any, dtype: dtypes.dtype) -> Any:
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The tensor in another dtype; itself if it has that dtype already."""
-    dtype, make_copy, memory_format = read_to(self, args, kwargs)
+    place, dtype, make_copy, memory_format = read_to(self, args, kwargs)
+    if place is META:
+        raise NotImplementedError("to(): sparse tensors on the meta device")
     if memory_format not in (None, layouts.preserve_format):
         raise RuntimeError(f"unsupported memory format option {memory_format}")
     return self if dtype is self.dtype and not make_copy else to_dtype(self, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from whygrad.sparse.array import SparseArray
 from whygrad.why import record as why
 
 
-class Invariants:
+class Invariants(contextlib.ContextDecorator):
     """torch.sparse.check_sparse_tensor_invariants: whether every new sparse tensor is validated."""
 
     _enabled = False

@@ -6,6 +6,7 @@ is the batch, after moving what the row says about axes and shapes by one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -66,11 +67,21 @@ def moved_statics(statics: dict[str, Any], level: BatchLevel, ndim: int) -> dict
     return result
 
 
+def without_unknown(shape: tuple[int, ...], x: Tensor) -> tuple[int, ...]:
+    """A shape for the elements of `x`, whose -1 is found: in a batch of no elements it could be anything."""
+    if -1 not in shape:
+        return shape
+    others = math.prod([n for n in shape if n != -1])
+    return tuple([math.prod(x._array.shape) // others if n == -1 else n for n in shape])
+
+
 def shifted(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """The same row, one axis further on. All inputs have the batch."""
     ndim = next(x._array.ndim for x in inputs if isinstance(x, Tensor))
     if not statics.get("shape", ndim) and any(isinstance(statics.get(name), int) for name in ("axis", "axis0")):
         return along_number(level, row, inputs, statics)
+    if not level.size and statics.get("shape"):
+        statics = {**statics, "shape": without_unknown(statics["shape"], inputs[0])}
     return level.closed(apply(row, *wholes_of(level, inputs), **moved_statics(statics, level, ndim)))
 
 

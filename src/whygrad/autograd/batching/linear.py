@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from typing import Any
 
@@ -74,7 +75,7 @@ def matmul_vector(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics:
         products = xp.mm(flat(xp, a), xp.t(b))
         shape = a._array.shape[:-1]
         return level.closed(xp.reshape(xp.t(products), shape=(level.size, *shape)))
-    rows = xp.reshape(a, shape=(level.size, -1, a._array.shape[-1])) if a._array.ndim != 3 else a
+    rows = xp.reshape(a, shape=(level.size, math.prod(a._array.shape[1:-1]), a._array.shape[-1])) if a._array.ndim != 3 else a
     products = xp.squeeze(xp.bmm(rows, column(b)), axis=2)
     return level.closed(xp.reshape(products, shape=a._array.shape[:-1]))
 

@@ -68,7 +68,7 @@ def nll_loss_backward(xp: Any, x: Any, target: Any, weight: Any, *, shape: tuple
 def nll_loss(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """The losses of all samples at once, then what they count for each element of the batch."""
     (x, target, weight), (x_has, target_has, weight_has) = level.opened(inputs)
-    if weight_has or isinstance(target, BatchedTensor) or isinstance(weight, BatchedTensor):
+    if weight_has or not level.size or isinstance(target, BatchedTensor) or isinstance(weight, BatchedTensor):
         return by(_nll_loss)(level, row, inputs, statics)
     x = x if x_has else spread(x, level.size)
     target = target if target_has else spread(target, level.size)

@@ -7,6 +7,7 @@ from whygrad.functional.distance import cosine_similarity, pairwise_distance
 from whygrad.functional.linalg import linear
 from whygrad.functional.pairwise import pdist
 from whygrad.functional.rearrange import pad
+from whygrad.nn import grad
 from whygrad.nn.functional.activation import *  # noqa: F403
 from whygrad.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
 from whygrad.nn.functional.bags import embedding_bag

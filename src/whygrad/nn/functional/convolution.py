@@ -198,6 +198,15 @@ def _plan(function: str, dims: int, shape: Sizes, weight: Sizes, bias: Sizes | N
     return Plan(window, batched, uneven if any(uneven) else (), ())
 
 
+def checked_window(dims: int, shape: Sizes, weight: Sizes, options: dict[str, Any]) -> Window:
+    """The window of a convolution of a batch, after all checks."""
+    stride, padding, dilation = (_expand(name, options[name], dims, len(weight) - 2)
+                                 for name in ("stride", "padding", "dilation"))
+    window = Window(stride, padding, dilation, options["groups"])
+    _check(shape, weight, None, window, False, ())
+    return window
+
+
 def _planned(make: Callable[..., Plan], function: str, dims: int, input: Any, weight: Any, bias: Any,
              options: dict[str, Any]) -> Plan:
     try:

@@ -134,7 +134,7 @@ def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: An
     if running_mean is not None or running_var is not None:
         if type(input._array) is np.ndarray:
             known = _track(input._array, running_mean, running_var, momentum)
-        else:
+        elif not input.is_meta:
             _track_batched(input, running_mean, running_var, momentum)
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
 

@@ -17,6 +17,7 @@ from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_kinds, check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.functional.determinism import alert_not_deterministic
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
@@ -396,6 +397,7 @@ def _unpool_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, ou
 
 def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
     function = f"max_unpooling{dims}d"
+    alert_not_deterministic(f"{function}_forward_out")
     shape = input._array.shape
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(f"Input to {function} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
@@ -447,8 +449,7 @@ def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         if _random_samples is None:
             batch = 1 if input.ndim == dims + 1 else input.size(0)
             _random_samples = torch.rand(batch, input.size(-dims - 1), dims, dtype=input.dtype)
-        kernel, size = (sizes * dims if len(sizes) == 1 else sizes
-                        for sizes in (_read(name, "kernel_size", 2, kernel_size), _read(name, "output_size", 3, output_size)))
+        kernel, size = _fractional_sizes(name, dims, kernel_size=kernel_size, output_size=output_size)
         _check_fractional(name, input, kernel, size, _random_samples)
         samples = _random_samples if input.ndim == dims + 2 else _random_samples[0]
         values, indices = apply(TABLE["fractional_max_pool"], input, samples, kernel=kernel, size=size,
@@ -463,6 +464,18 @@ def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return (_named(pool, name, f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions.",
                    "float32"),
             _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
+
+
+def _fractional_sizes(name: str, dims: int, **given: Any) -> list[Sizes]:
+    """One number for each dim, from a number or from as many."""
+    found = []
+    for position, (argument, value) in enumerate(given.items(), 2):
+        sizes = _read(name, argument, position, value)
+        if isinstance(value, (tuple, list)) and len(sizes) != dims:
+            words = "Ints" if dims == 2 else "three Ints"
+            raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of {words}")
+        found.append(sizes * dims if len(sizes) == 1 else sizes)
+    return found
 
 
 def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samples: Tensor) -> None:

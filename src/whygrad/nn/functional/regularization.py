@@ -55,7 +55,7 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
     if by_channel and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shift = None
-    if p == 1:
+    if p == 1 or input.is_meta:
         noise = wrap(np.zeros((), input._array.dtype))
     elif alpha:
         scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))

@@ -115,14 +115,12 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {len(shape)}D data tensor expected but got a tensor with sizes {list(shape)}")
     dtype = input._array.dtype
-    if dtype.kind not in "fV" and not (mode.startswith("nearest") and input.dtype is dtypes.uint8):
-        if input.dtype is dtypes.uint8:
-            raise NotImplementedError(f"whygrad does not have {kind} of uint8 images")
+    if dtype.kind not in "fV" and not (input.dtype is dtypes.uint8 and (mode.startswith("nearest") or len(out) == 2)):
         kernel = f"compute_indices_weights_{mode.partition('-')[0]}"
         if len(out) == 2 and not mode.startswith("cubic"):
             kernel = f"upsample_{'nearest' if mode.startswith('nearest') else 'bilinear'}2d_channels_last"
         raise not_implemented(kernel, input.dtype)
-    single = dtype.itemsize < 8
+    single = dtype.itemsize < 8 and (dtype.kind in "fV" or mode.startswith("nearest"))
     if mode == "nearest" and len(out) != 2:
         mode = "nearest-by-scale"
     if mode == "cubic" and out == spatial:
