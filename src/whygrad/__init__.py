@@ -3,6 +3,9 @@
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
+from whygrad.base import startup as _startup  # pauses the garbage collector
+
+# isort: split
 from whygrad import kernels as _kernels  # registers with base/acceleration.py, before others bind functions there
 
 # isort: split
@@ -52,6 +55,7 @@ _protocol.install()
 legacy.install()
 globals().update({**dtypes.BY_NAME, **layouts.BY_NAME, **legacy.TYPES})
 globals().update(FUNCTIONS)
+_startup.finish()
 
 # torch.backends and torch.ops are others (see base/torch_modules.py) than the packages of these names.
 del backends, ops  # type: ignore[name-defined]  # noqa: F821

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote
 
+import interpreters
 import pytest
+from interpreters import SOURCE
 
-import whygrad
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 # The read is in a line that needs escapes, in a file whose name does.
 NAME = "100%, a:b.py"
 PROGRAM = """import torch
@@ -43,8 +40,8 @@ def annotated(folder: Path, program: str, *options: str, command: str = "run", n
               **environment: str) -> list[tuple[str, dict[str, str], str]]:
     """Kind, properties and message of each annotation."""
     (folder / name).write_text(program)
-    done = subprocess.run([sys.executable, "-m", "whygrad", command, *options, name], cwd=folder, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": SOURCE, **environment}, timeout=120, check=False)
+    done = interpreters.run(["-m", "whygrad", command, *options, name], cwd=folder,
+                            env={**os.environ, "PYTHONPATH": SOURCE, **environment})
     assert "::error" not in done.stdout
     return [(kind, {key: unquote(value) for key, value in (pair.split("=", 1) for pair in told.split(","))}, unquote(message))
             for kind, told, message in COMMAND.findall(done.stderr)]

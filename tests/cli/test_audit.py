@@ -12,13 +12,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import interpreters
 import pytest
+from interpreters import SOURCE
 
-import whygrad
 from whygrad.why.audit import baseline
 from whygrad.why.audit.subjects import SUBJECTS
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 
 # A classifier that trains as it should; the cases replace a piece of it.
 GOOD = """\
@@ -74,8 +73,7 @@ SCHEDULE = ("    done = 0\n", "    done = 0\n    scheduler = torch.optim.lr_sche
 
 
 def call(folder: Path, command: str, *arguments: str, text: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whygrad", command, *arguments], cwd=folder, env=environment(**more), input=text,
-                          capture_output=True, text=True, timeout=300, check=False)
+    return interpreters.run(["-m", "whygrad", command, *arguments], cwd=folder, env=environment(**more), input=text)
 
 
 def environment(**more: str) -> dict[str, str]:

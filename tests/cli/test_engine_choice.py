@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import interpreters
 import pytest
 
-import whygrad
 from whygrad.base import engine_choice
 from whygrad.cli import Program, engine_for
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 
 
 @pytest.fixture
@@ -117,9 +112,9 @@ def test_without_torch(packages: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_command(options: list[str], text: str, engine: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(f"{text}\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\n"
                                          "print(torch.__version__, y.grad)\n")
-    done = subprocess.run([sys.executable, "-m", "whygrad", "run", *options, "--json", "a.json", "--sarif", "a.sarif", "--html",
-                           "a.html", "program.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True,
-                          text=True, timeout=120, check=True)
+    done = interpreters.run(["-m", "whygrad", "run", *options, "--json", "a.json", "--sarif", "a.sarif", "--html", "a.html",
+                             "program.py"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert ("whygrad" in done.stdout) == (engine == "whygrad")
     assert done.stderr.startswith("whygrad: program.py imports torch.fx,") == (engine == "torch" and not options)
     [answer] = json.loads((tmp_path / "a.json").read_text())

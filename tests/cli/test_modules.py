@@ -8,11 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import interpreters
 import pytest
+from interpreters import SOURCE
 
-import whygrad
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 MAIN = """import sys
 import torch
 from . import layers
@@ -44,8 +43,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def call(folder: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whygrad", *arguments], cwd=folder, capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [SOURCE, path]))}, check=False)
+    return interpreters.run(["-m", "whygrad", *arguments], cwd=folder,
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [SOURCE, path]))})
 
 
 @pytest.mark.parametrize("module", MODULES)

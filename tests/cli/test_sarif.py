@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import interpreters
 import pytest
+from interpreters import SOURCE
 
 import whygrad
 from whygrad.why.categories import DESCRIPTIONS
 
-SOURCE = str(Path(whygrad.__file__).parents[1])
 WHY = Path(__file__).parents[1] / "why"
 
 DETACHED = """import torch
@@ -118,9 +117,8 @@ def check_log(log: Any) -> None:
 def logged(folder: Path, program: str, *options: str, name: str = "train.py", command: str = "run", **environment: str) -> Any:
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(program)
-    done = subprocess.run([sys.executable, "-m", "whygrad", command, "--sarif", "a.sarif", *options, name], cwd=folder,
-                          env={**os.environ, "PYTHONPATH": SOURCE, **environment}, capture_output=True, text=True, timeout=300,
-                          check=False)
+    done = interpreters.run(["-m", "whygrad", command, "--sarif", "a.sarif", *options, name], cwd=folder,
+                            env={**os.environ, "PYTHONPATH": SOURCE, **environment})
     log = json.loads((folder / "a.sarif").read_text("utf-8"))
     check_log(log)
     invocation = log["runs"][0]["invocations"][0]
@@ -232,8 +230,7 @@ def test_notebooks_and_code_without_a_file(tmp_path: Path) -> None:
     cells = [{"cell_type": "code", "source": DETACHED}]
     physical = logged(tmp_path, json.dumps({"cells": cells}), name="a.ipynb")["results"][0]["locations"][0]["physicalLocation"]
     assert physical == {"artifactLocation": {"uri": "a.ipynb", "uriBaseId": "%SRCROOT%"}}
-    subprocess.run([sys.executable, "-m", "whygrad", "run", "--sarif=b.sarif", "-c", DETACHED], cwd=tmp_path, check=True,
-                   env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, timeout=120)
+    assert interpreters.run(["-m", "whygrad", "run", "--sarif=b.sarif", "-c", DETACHED], cwd=tmp_path).returncode == 0
     log = json.loads((tmp_path / "b.sarif").read_text("utf-8"))
     check_log(log)
     assert log["runs"][0]["results"][0]["locations"] == [{"message": {"text": "<string>:7"}}]
@@ -247,7 +244,6 @@ def test_every_category_is_described() -> None:
 @pytest.mark.parametrize("path", ["-", "nowhere/a.sarif", "."])
 def test_a_file_that_cannot_be_written(path: str, tmp_path: Path) -> None:
     for command in ("run", "audit"):
-        done = subprocess.run([sys.executable, "-m", "whygrad", command, f"--sarif={path}", "-c", "print(1)"], cwd=tmp_path,
-                              env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=120, check=False)
+        done = interpreters.run(["-m", "whygrad", command, f"--sarif={path}", "-c", "print(1)"], cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert f"whygrad {command}: error: --sarif: " in done.stderr

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import interpreters
 import pytest
+from interpreters import SOURCE
 
-import whygrad
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 # It has answers of all kinds: of a read, of an error that is caught, of the training; and it prints before, between and after.
 TRAINING = """
 import sys
@@ -49,29 +46,27 @@ COMMANDS = [["run"], ["run", "--live"], ["run", "--quiet"], ["run", "--strict", 
             ["audit", "--steps=0"], ["audit", "--steps=0", "--github", *FILES]]
 
 
-def written(folder: Path, *command: str, **environment: str) -> tuple[bytes, str]:
+def written(folder: Path, *command: str) -> tuple[str, str]:
     """Standard output, which is a file, and standard error."""
-    with open(folder / "out.txt", "wb") as file:
-        done = subprocess.run([sys.executable, *command], cwd=folder, stdout=file, stderr=subprocess.PIPE, text=True, timeout=300,
-                              env={**os.environ, "PYTHONWARNINGS": "ignore", **environment}, check=False)
-    return (folder / "out.txt").read_bytes(), done.stderr
+    done = interpreters.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"})
+    return done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_standard_output_is_the_programs(name: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAMS[name])
     expected, _ = written(tmp_path, "train.py", "x")
-    assert expected.startswith(b"begins\n")
+    assert expected.startswith("begins\n")
     for command in COMMANDS:
-        out, told = written(tmp_path, "-m", "whygrad", *command, "train.py", "x", PYTHONPATH=SOURCE)
+        out, told = written(tmp_path, "-m", "whygrad", *command, "train.py", "x")
         assert out == expected, command
         assert ("[learning-rate-zero]" in told) == ("--quiet" not in command), told
 
 
 def test_asking_and_mending_show_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAINING)
-    answer, _ = written(tmp_path, "-m", "whygrad", "ask", "why is out.grad None", "train.py", PYTHONPATH=SOURCE)
-    assert answer.startswith(str(tmp_path / "train.py").encode())
-    assert b"begins" not in answer
-    diff, _ = written(tmp_path, "-m", "whygrad", "fix", "train.py", PYTHONPATH=SOURCE)
-    assert not [line for line in diff.splitlines() if line[:1] not in (b"+", b"-", b" ", b"@")]
+    answer, _ = written(tmp_path, "-m", "whygrad", "ask", "why is out.grad None", "train.py")
+    assert answer.startswith(str(tmp_path / "train.py"))
+    assert "begins" not in answer
+    diff, _ = written(tmp_path, "-m", "whygrad", "fix", "train.py")
+    assert not [line for line in diff.splitlines() if line[:1] not in ("+", "-", " ", "@")]

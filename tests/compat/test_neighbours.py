@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
+import interpreters
 import pytest
 
 import whygrad
@@ -96,8 +95,7 @@ def test_same_output(name: str, tmp_path: Path) -> None:
 
     def run(*command: str) -> str:
         environment = {**os.environ, "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run([sys.executable, *command, "program.py"], cwd=tmp_path, env=environment, capture_output=True,
-                              text=True, timeout=300)
+        done = interpreters.run([*command, "program.py"], cwd=tmp_path, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import interpreters
 import pytest
 
-import whygrad
-
-SOURCE = str(Path(whygrad.__file__).parents[1])
 CASES = Path(__file__).parents[1] / "why" / "cases"
 
 
@@ -21,8 +16,7 @@ def test_the_same_changes(case: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text((CASES / f"{case}.py").read_text())
     done = {}
     for engine in ("whygrad", "torch"):
-        found = subprocess.run([sys.executable, "-m", "whygrad", "fix", f"--engine={engine}", "program.py"], cwd=tmp_path,
-                               env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=300, check=False)
+        found = interpreters.run(["-m", "whygrad", "fix", f"--engine={engine}", "program.py"], cwd=tmp_path)
         told = [line for line in found.stderr.splitlines() if not line.startswith(("whygrad fix: run ", "whygrad fix: running "))]
         done[engine] = found.returncode, found.stdout, told
     assert done["torch"] == done["whygrad"]

@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+import interpreters
 import pytest
+from why.running import run_on
 from why.test_training_programs import truth_of
 
 import whygrad
@@ -29,32 +30,32 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_program(program: Path, tmp_path: Path) -> None:
-    truth = truth_of(program)
-    done = run(tmp_path, "run", "--engine=torch", "--json=answers.json", str(program))
-    assert done.returncode == 0, done.stderr
-    assert truth.evidence & set(done.stdout.splitlines()), done.stdout
-    assert "could not be resolved" not in done.stderr, done.stderr
+def test_program(program: Path) -> None:
+    truth, done = truth_of(program), run_on("torch-explained", program, spawned=2)
+    assert done["code"] == 0, done["stderr"]
+    assert truth.evidence & set(done["stdout"].splitlines()), done["stdout"]
+    assert "could not be resolved" not in done["stderr"], done["stderr"]
     # Each rank has a file, and what shows between them only is in that of the launcher.
-    found: list[dict[str, Any]] = [answer for file in sorted(tmp_path.glob("*.json")) for answer in json.loads(file.read_text())]
+    found = done["answers"]
     shown = json.dumps(found, indent=1)
     if truth.categories == ["ok"]:
         assert not [answer for answer in found if not answer["odd"]], shown
         return
     right = [answer for answer in found if answer["category"] in truth.categories
              and {cause["line"] for cause in answer["causes"]} & truth.cause]
-    assert right, shown + done.stderr
+    assert right, shown + done["stderr"]
     told = f"{right[0]['text']} {right[0]['fix']}".lower()
     assert not [words for words in truth.words if not any(word in told for word in words)], told
     assert {answer["category"] for answer in found if not answer["odd"]} <= set(truth.categories), shown
     # It is printed once.
-    assert done.stderr.count(f"[{right[0]['category']}]") == 1, done.stderr
+    assert done["stderr"].count(f"[{right[0]['category']}]") == 1, done["stderr"]
 
 
 def test_audit_of_spawned_ranks(tmp_path: Path) -> None:
     """One check-list for both, with what shows between them; the program ends after the steps that were asked for."""
     program = next(path for path in PROGRAMS if path.stem == "converted_after_wrapping")
-    done = run(tmp_path, "audit", "--engine=torch", "--steps=3", "--json=audit.json", str(program))
+    done = interpreters.run(["-m", "whygrad", "audit", "--engine=torch", "--steps=3", "--json=audit.json", str(program)],
+                            cwd=tmp_path, spawned=2)
     assert done.returncode == 3, done.stderr
     assert done.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.json"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from interpreters import on_both
 from oracle import assert_same, outcome
 
 import whygrad
@@ -44,11 +42,9 @@ def test_errors(call: str) -> None:
 
 
 def test_one_warning() -> None:
-    program = ("import warnings, {} as torch\nwith warnings.catch_warnings(record=True) as caught:\n"
+    program = ("import warnings, torch\nwith warnings.catch_warnings(record=True) as caught:\n"
                "    warnings.simplefilter('always')\n    x = torch.ones(2)\n    x.addcmul_(2, x, x)\n    x.add(2, x)\n"
                "print([str(w.message).partition(' (Triggered')[0] for w in caught])")
-    source = str(Path(whygrad.__file__).parents[1])
-    said = [subprocess.run([sys.executable, "-c", program.format(name)], env={"PYTHONPATH": source}, capture_output=True,
-                           text=True, check=True).stdout for name in ("torch", "whygrad")]
+    said = on_both(program)
     assert said[0] == said[1]
     assert "addcmul_(Number value, Tensor tensor1, Tensor tensor2)" in said[0]

@@ -6,8 +6,6 @@ import copy
 import io
 import math
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from interpreters import on_both
 from oracle import outcome
 
 import whygrad
@@ -461,6 +460,5 @@ print(F.tanhshrink(s).to_dense().tolist(), torch.Tensor.mm(s, torch.ones(2, 2)).
 
 
 def test_names_that_were_bound_before_the_first_sparse_tensor() -> None:
-    outputs = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
-               for text in (EARLY, "from whygrad import alias\nalias.install()\n" + EARLY)]
+    outputs = on_both(EARLY)
     assert outputs[0] == outputs[1]

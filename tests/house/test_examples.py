@@ -10,20 +10,18 @@ import io
 import os
 import re
 import runpy
-import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import interpreters
 import numpy as np
 import pytest
 import torch
-
-import whygrad
+from interpreters import SOURCE
 
 torch.set_num_threads(1)
 
-SOURCE = str(Path(whygrad.__file__).parents[1])
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STEPS = int(os.environ.get("WHYGRAD_EXAMPLE_STEPS", "50"))
 GPT_STEPS = int(os.environ.get("WHYGRAD_GPT_STEPS", "200"))
@@ -49,9 +47,8 @@ def on_torch(program: str, *arguments: str) -> str:
 
 def on_whygrad(program: str, *arguments: str) -> str:
     """What the program prints by `whygrad run`, which has nothing to complain of."""
-    command = [sys.executable, "-W", "error", "-m", "whygrad", "run", str(EXAMPLES / f"{program}.py"), *arguments]
-    environment = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    done = interpreters.run(["-m", "whygrad", "run", str(EXAMPLES / f"{program}.py"), *arguments],
+                            env={**os.environ, "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "error"})
     assert done.stderr == ""
     assert done.returncode == 0
     return done.stdout

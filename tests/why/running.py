@@ -1,18 +1,48 @@
-"""Running a program under `whygrad run`, for the tests of its output."""
+"""Running a program on one of the engines, and under `whygrad run` for the tests of its output."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
+import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from pathlib import Path
+from typing import Any
 
-SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+import interpreters
+from interpreters import SOURCE
+
+# How a program is run: by PyTorch, by `whygrad run`, by `whygrad run --engine=torch`.
+ENGINES = {"torch": [], "whygrad": ["-m", "whygrad", "run", "--json=answers"],
+           "torch-explained": ["-m", "whygrad", "run", "--engine=torch", "--json=answers"]}
+
+
+def run_on(engine: str, program: Path, spawned: int = 0) -> dict[str, Any]:
+    """What the program printed, how it ended, and the answers, of all ranks if it starts `spawned` of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = interpreters.run([*ENGINES[engine], str(program)], cwd=Path(folder), spawned=spawned,
+                                env={**os.environ, "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"})
+        answers = [answer for file in sorted(Path(folder).glob("answers*")) for answer in json.loads(file.read_text())]
+    return {"stdout": done.stdout, "stderr": done.stderr, "code": done.returncode, "answers": answers}
+
+
+def printed(stdout: str) -> str:
+    """What a program printed, without addresses of objects."""
+    return re.sub(r"0x[0-9a-f]+", "0x...", stdout)
+
+
+@functools.lru_cache(maxsize=2)
+def run_on_torch(program: Path) -> dict[str, Any]:
+    """Both engines are compared with it, one after the other."""
+    return run_on("torch", program)
 
 PROGRAM = '''\
 import torch
@@ -52,8 +82,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def piped(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whygrad", "run", *arguments], cwd=folder, env=environment(**more),
-                          capture_output=True, text=True, timeout=120)
+    return interpreters.run(["-m", "whygrad", "run", *arguments], cwd=folder, env=environment(**more))
 
 
 def in_terminal(folder: Path, *arguments: str, width: int = 90, **more: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import interpreters
 import pytest
 
 import whygrad
@@ -165,8 +166,7 @@ def test_the_command(tmp_path: Path) -> None:
     script.write_text(TRAINING + "import sys\nassert sys.argv[1:] == ['--timeout=3', 'b']\nprint('hidden output')\n")
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "whygrad", "ask", *arguments], cwd=tmp_path, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": SOURCE}, timeout=120, check=False)
+        return interpreters.run(["-m", "whygrad", "ask", *arguments], cwd=tmp_path)
 
     done = call("why is hidden.grad None", "program.py", "--timeout=3", "b")
     assert done.returncode == 0, done.stderr

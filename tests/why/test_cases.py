@@ -9,17 +9,14 @@ PyTorch, which is run beside it. `#R` marks the puzzling read or the call that r
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from why.running import printed, run_on, run_on_torch
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.py"))
-SERVER = Path(__file__).parent / "case_server.py"
 
 
 class Truth(NamedTuple):
@@ -41,52 +38,23 @@ def truth_of(program: Path) -> Truth:
                  [i for i, line in enumerate(lines, 1) if "#C" in line])
 
 
-class Server:
-    """A process that runs programs on one engine."""
-
-    def __init__(self, engine: str) -> None:
-        self.engine = engine
-        self.process = subprocess.Popen([sys.executable, str(SERVER), engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-
-    def run(self, program: Path) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{program}\n")
-        self.process.stdin.flush()
-        done: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return done
-
-    def stop(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
 # What real PyTorch cannot tell: its nodes keep what they saved in single precision, and cannot be run again in double.
 NOT_ON_TORCH = {"underflow_of_power"}
 
 
-@pytest.fixture(scope="module", params=["whygrad", "torch-explained"])
-def servers(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
-    both = Server("torch"), Server(request.param)
-    yield both
-    for server in both:
-        server.stop()
-
-
+@pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
 @pytest.mark.parametrize("program", CASES, ids=lambda path: path.stem)
-def test_case(program: Path, servers: tuple[Server, Server]) -> None:
+def test_case(program: Path, engine: str) -> None:
     truth = truth_of(program)
-    torch, done = servers[0].run(program), servers[1].run(program)
+    torch, done = run_on_torch(program), run_on(engine, program)
     assert truth.evidence in torch["stdout"].splitlines(), f"PyTorch says {torch['stdout']}{torch['stderr']}"
     assert truth.evidence in done["stdout"].splitlines(), done["stdout"] + done["stderr"]
     assert done["code"] == torch["code"] == 0
+    if engine == "torch-explained":
+        assert printed(done["stdout"]) == printed(torch["stdout"])
     shown = json.dumps(done["answers"], indent=1) + done["stderr"]
     assert "could not be resolved" not in done["stderr"], shown
-    if servers[1].engine == "torch-explained" and program.stem in NOT_ON_TORCH:
+    if engine == "torch-explained" and program.stem in NOT_ON_TORCH:
         assert done["answers"] == [], shown
         return
     if truth.categories == ["ok"]:
@@ -108,9 +76,10 @@ QUIET = ("autoencoder_conv", "custom_function", "gan", "maml", "mlp_classifier",
          "vae_frozen_encoder", "wgan_gp")
 
 
+@pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
 @pytest.mark.parametrize("name", QUIET)
-def test_no_alarm_in_the_examples(name: str, servers: tuple[Server, Server]) -> None:
-    done = servers[1].run(Path(__file__).parents[2] / "examples" / f"{name}.py")
+def test_no_alarm_in_the_examples(name: str, engine: str) -> None:
+    done = run_on(engine, Path(__file__).parents[2] / "examples" / f"{name}.py")
     assert done["code"] == 0, done["stderr"]
     assert done["answers"] == [], done["answers"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import interpreters
 import pytest
 from running import SOURCE, environment
 
@@ -29,8 +30,7 @@ def notebook(path: Path, *sources: str, **more: Any) -> Path:
 
 
 def run(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whygrad", *(options or ("run",)), str(path)], cwd=path.parent,
-                          env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return interpreters.run(["-m", "whygrad", *(options or ("run",)), str(path)], cwd=path.parent, env=environment())
 
 
 def test_locations_name_the_cell(tmp_path: Path) -> None:

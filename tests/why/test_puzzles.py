@@ -7,27 +7,20 @@ it prints on PyTorch (of its traceback, if it ends with an error).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from why.test_cases import Server
+from why.running import run_on
 
 FOLDER = Path(__file__).parent / "puzzles"
 TRUTHS: dict[str, dict[str, Any]] = json.loads((FOLDER / "truths.json").read_text())
 
 
-@pytest.fixture(scope="module", params=["whygrad", "torch-explained"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    running = Server(request.param)
-    yield running
-    running.stop()
-
-
+@pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
 @pytest.mark.parametrize("name", TRUTHS)
-def test_puzzle(name: str, server: Server) -> None:
-    truth, done = TRUTHS[name], server.run(FOLDER / f"{name}.py")
+def test_puzzle(name: str, engine: str) -> None:
+    truth, done = TRUTHS[name], run_on(engine, FOLDER / f"{name}.py")
     assert done["code"] == truth["exit_status"]
     assert truth["evidence"] in done["stderr" if truth["exit_status"] else "stdout"]
     assert "could not be resolved" not in done["stderr"]

@@ -9,12 +9,11 @@ parameters concerned. `#C` marks the lines of the cause. Nobody reads `.grad`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from why.test_cases import Server
+from why.running import run_on
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*/*.py"))
 
@@ -42,16 +41,10 @@ def truth_of(program: Path) -> Truth:
 ELSEWHERE_ON_TORCH = {"engine_fault_lstm": "zero-factor"}
 
 
-@pytest.fixture(scope="module", params=["whygrad", "torch-explained"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    running = Server(request.param)
-    yield running
-    running.stop()
-
-
+@pytest.mark.parametrize("engine", ["whygrad", "torch-explained"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_program(program: Path, server: Server) -> None:
-    truth, done = truth_of(program), server.run(program)
+def test_program(program: Path, engine: str) -> None:
+    truth, done = truth_of(program), run_on(engine, program)
     assert done["code"] == 0, done["stderr"]
     assert truth.evidence & set(done["stdout"].splitlines()), done["stdout"]
     assert "could not be resolved" not in done["stderr"], done["stderr"]
@@ -59,7 +52,7 @@ def test_program(program: Path, server: Server) -> None:
     if truth.categories == ["ok"]:
         assert not [answer for answer in done["answers"] if not answer["odd"]], shown
         return
-    if server.engine == "torch-explained" and program.stem in ELSEWHERE_ON_TORCH:
+    if engine == "torch-explained" and program.stem in ELSEWHERE_ON_TORCH:
         assert [answer["category"] for answer in done["answers"]] == [ELSEWHERE_ON_TORCH[program.stem]], shown
         return
     right = [answer for answer in done["answers"] if answer["category"] in truth.categories

@@ -6,11 +6,12 @@ In the programs `#READ` marks the line of the puzzling read (or of the call that
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import interpreters
 import pytest
 
 HEAD = "import torch\nimport torch.nn as nn\ntorch.manual_seed(0)\n"
@@ -350,8 +351,7 @@ print(w.grad)
 def run(tmp_path: Path, program: str) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[str], list[str]]:
     script, answers = tmp_path / "program.py", tmp_path / "answers.json"
     script.write_text(HEAD + program)
-    done = subprocess.run([sys.executable, "-m", "whygrad", "run", f"--json={answers}", str(script)],
-                          capture_output=True, text=True, check=False)
+    done = interpreters.run(["-m", "whygrad", "run", f"--json={answers}", str(script)])
     assert answers.exists(), done.stderr
     return json.loads(answers.read_text()), done, (HEAD + program).splitlines()
 
@@ -430,8 +430,7 @@ def test_strict_only_and_quiet(tmp_path: Path) -> None:
     script.write_text(HEAD + PUZZLES["an output's gradient"][1])
 
     def result(*options: str) -> tuple[int, str]:
-        done = subprocess.run([sys.executable, "-W", "ignore", "-m", "whygrad", "run", *options, str(script)],
-                              capture_output=True, text=True, check=False)
+        done = interpreters.run(["-m", "whygrad", "run", *options, str(script)], env={**os.environ, "PYTHONWARNINGS": "ignore"})
         return done.returncode, done.stderr
 
     assert result("--quiet")[0] == 0
@@ -454,8 +453,7 @@ print("the end", file=sys.stderr)
 
 def test_told_while_the_program_runs() -> None:
     """And a program that is in no file is shown how it is mended, too."""
-    done = subprocess.run([sys.executable, "-m", "whygrad", "run", "--live", "-c", NEVER_CLEARED], capture_output=True, text=True,
-                          check=False)
+    done = interpreters.run(["-m", "whygrad", "run", "--live", "-c", NEVER_CLEARED])
     told, _, after = done.stderr.partition("the end")
     assert "grad-accumulated" in told
     assert "    optimizer.zero_grad()\n" in told

@@ -26,7 +26,7 @@ from whygrad.ops.table import NoGrad, Rule
 _compiled_texts: dict[str, CodeType] = {}
 # The file that keeps them between processes: to compile a text takes 0.3 ms, to load its code 0.02 ms.
 STORED = f"rows-{sys.implementation.cache_tag}"
-MAX_STORED = 4 << 20  # bytes of text and code
+MAX_STORED = 1 << 20  # bytes: every process reads all of it
 
 
 def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
@@ -35,20 +35,20 @@ def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
     if code is None:
         filename = f"<whygrad rows {zlib.crc32(text.encode()):08x}: {name}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        stored = _stored_codes().get(text)
+        stored = _stored_codes().get(disk_cache.digest_of(text))
         code = _compiled_texts[text] = compile(text, filename, "exec") if stored is None else marshal.loads(stored)
     exec(code, scope)
     return scope[name]
 
 
 @cache
-def _stored_codes() -> dict[str, bytes]:
-    """By text, as earlier processes have left them. New ones are added when this process ends."""
+def _stored_codes() -> dict[bytes, bytes]:
+    """By digest of the text, as earlier processes have left them. New ones are added when this process ends."""
     atexit.register(_store)
     return _read_stored()
 
 
-def _read_stored() -> dict[str, bytes]:
+def _read_stored() -> dict[bytes, bytes]:
     data = disk_cache.read(STORED)
     try:
         version, found = marshal.loads(data) if data else ("", {})
@@ -58,10 +58,11 @@ def _read_stored() -> dict[str, bytes]:
 
 
 def _store() -> None:
-    new = {text: marshal.dumps(code) for text, code in _compiled_texts.items() if text not in _stored_codes()}
+    texts = {disk_cache.digest_of(text): code for text, code in _compiled_texts.items()}
+    new = {digest: marshal.dumps(code) for digest, code in texts.items() if digest not in _stored_codes()}
     if new:
         stored = {**_read_stored(), **new}  # another process may have written
-        if sum(len(text) + len(code) for text, code in stored.items()) > MAX_STORED:
+        if sum(map(len, stored.values())) > MAX_STORED:
             stored = new
         disk_cache.write(STORED, marshal.dumps((sys.version, stored)))
 

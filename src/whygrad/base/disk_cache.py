@@ -11,11 +11,14 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
-from hashlib import blake2b
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL with it, which takes 2 ms
+except ImportError:
+    from hashlib import blake2b
 
 DIGEST = 16  # bytes in front of the data
 TEMPORARY = ".whygrad-"
@@ -26,6 +29,7 @@ READ_AGAIN = 86400.0  # a file read after so long gets a new time
 MAX_AGE_OF_TEMPORARY = 3600.0  # no write takes as long: the process that left the file was killed
 
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_CREATE = _READ | os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe in the place of a file is refused, not waited for
 
 
@@ -69,9 +73,10 @@ def write(name: str, content: bytes) -> None:
         os.makedirs(cache_folder(), mode=0o700, exist_ok=True)
         with _safe_folder():
             _clean_once()
-            handle, temporary = tempfile.mkstemp(dir=cache_folder(), prefix=TEMPORARY)  # readable by its owner alone
+            temporary = path_of(f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+            handle = os.open(temporary, _CREATE, 0o600)  # readable by its owner alone
             try:
-                with os.fdopen(handle, "wb") as file:
+                with open(handle, "wb") as file:
                     file.write(_digest(name, content) + content)
                 os.replace(temporary, path_of(name))
             except BaseException:
@@ -130,3 +135,7 @@ def _digest(name: str, content: bytes) -> bytes:
     digest = blake2b(name.encode() + b"\0", digest_size=DIGEST)
     digest.update(content)
     return digest.digest()
+
+
+def digest_of(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=DIGEST).digest()

@@ -28,15 +28,16 @@ class Spec:
     `handlers` are the installed handlers, in order; it is usually (), and then the implementation is called directly.
     """
 
-    __slots__ = ("autocast", "function", "handlers", "implementation", "is_method", "name", "short")
+    __slots__ = ("_past_handlers", "autocast", "function", "handlers", "implementation", "is_method", "name", "short")
 
     def __init__(self, name: str, implementation: Function, autocast: Any = None) -> None:
         # The public name: "torch.add", "Tensor.add", "torch.nn.functional.relu", "Tensor.grad.__get__".
         self.name = name
         self.implementation = implementation
         self.is_method = name.startswith("Tensor.")
-        # The short way, if there is one, made for the end of the line: past the handlers.
-        self.short: Function | None = None
+        # Makes the short way, if there is one.
+        self.short: Callable[[Spec], Function] | None = None
+        self._past_handlers: Function | None = None
         # What autocast does with its arguments (see amp/casting.py).
         self.autocast = autocast
         # The public function object, which handlers pass to `__torch_function__` and the like.
@@ -48,12 +49,15 @@ class Spec:
                 specs.append(self)
                 self.handlers += (handler,) if handler in active else ()
 
-    def unattended(self) -> Spec:
-        """The same, at which nobody ever stands."""
-        copy: Spec = object.__new__(Spec)
-        copy.name, copy.implementation, copy.is_method, copy.function = self.name, self.implementation, self.is_method, None
-        copy.autocast, copy.short, copy.handlers = self.autocast, None, ()
-        return copy
+    @property
+    def past_handlers(self) -> Function:
+        """What the last handler calls: the implementation, or the short way to it, made for a copy at which nobody stands."""
+        if self._past_handlers is None:
+            copy: Spec = object.__new__(Spec)
+            copy.name, copy.implementation, copy.is_method, copy.function = self.name, self.implementation, self.is_method, None
+            copy.autocast, copy.short, copy.handlers = self.autocast, None, ()
+            self._past_handlers = self.implementation if self.short is None else self.short(copy)
+        return self._past_handlers
 
     @property
     def plain(self) -> Any:
@@ -131,7 +135,7 @@ def _pass_on(spec: Spec, handlers: tuple[Handler, ...], args: tuple[Any, ...], k
 def enter(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the implementation; if it rejects an argument, raise an error that names the function the user called."""
     try:
-        return (spec.short or spec.implementation)(*args, **kwargs)
+        return spec.past_handlers(*args, **kwargs)
     except REFUSALS as error:
         return refuse(error, spec, args, kwargs)
 
@@ -161,8 +165,7 @@ def function(name: str, implementation: Function, autocast: Any = None, short: C
         implementation, autocast = known.implementation, autocast or known.autocast
     spec = Spec(name, implementation, autocast)
     made: Any = short(spec) if short is not None else _door(spec)
-    if short is not None:
-        spec.short = short(spec.unattended())
+    spec.short = short
     # What functools.update_wrapper does, but for annotations: for 1,500 functions these would take 5 ms.
     implementation = spec.implementation
     made.__dict__.update(vars(implementation))

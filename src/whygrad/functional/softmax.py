@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.record import compiled
 from whygrad.functional.arguments import not_implemented, read_int, wrong_type
 from whygrad.functional.dims import named_axis, normalize_dim
 from whygrad.functional.dispatch import short_along_dim
-from whygrad.functional.run import public, with_out
-from whygrad.ops.table import TABLE
+from whygrad.functional.run import lazily_compiled, public, with_out
 
 
 def _make(name: str, what: str) -> Callable[..., Any]:
-    row = compiled(TABLE[name], "t")
+    row = lazily_compiled(name, "t")
 
     def function(input: Any, dim: Any = ..., dtype: Any = None, *, axis: Any = ..., out: Any = None) -> Any:
         if dim is ...:

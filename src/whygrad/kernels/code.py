@@ -12,10 +12,10 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
-from hashlib import blake2b
 from typing import Any
 
 from whygrad.base import disk_cache
+from whygrad.base.disk_cache import blake2b
 from whygrad.kernels import jit, linker
 from whygrad.kernels.host import host
 from whygrad.kernels.jit import NotCached, compiling
