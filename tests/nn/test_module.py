@@ -245,6 +245,27 @@ def test_program(name: str) -> None:
     same(PROGRAMS[name])
 
 
+def fused(m: Any, layer: str, norm: str, **options: Any) -> Any:
+    """The parameters of a layer and a batch norm in one, and what it computes."""
+    first = eval(f"nn.{layer}", {"nn": m.nn}).eval()
+    second = eval(f"nn.{norm}", {"nn": m.nn}).eval()
+    for i, buffer in enumerate(second.buffers()):
+        buffer.add_(i + 1)
+    fuse = m.nn.utils.fuse_linear_bn_eval if "Linear" in layer else m.nn.utils.fuse_conv_bn_eval
+    result = fuse(first, second, **options)
+    x = m.arange(48.0).reshape(4, 3, 4)[:, :, 0] if "Linear" in layer else m.arange(48.0).reshape(1, 3, 4, 4)
+    return result.state_dict(), [p.requires_grad for p in result.parameters()], (result(x) - second(first(x))).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize(("layer", "norm", "options"), [
+    ("Conv2d(3, 4, 2)", "BatchNorm2d(4)", {}), ("Conv2d(3, 4, 2, bias=False)", "BatchNorm2d(4, affine=False)", {}),
+    ("ConvTranspose2d(3, 4, 2)", "BatchNorm2d(4)", {"transpose": True}), ("Linear(3, 4)", "BatchNorm1d(4)", {}),
+    ("Linear(3, 4, bias=False).requires_grad_(False)", "BatchNorm1d(4)", {}), ("Linear(3, 4)", "BatchNorm1d(5)", {}),
+    ("Conv2d(3, 4, 2)", "BatchNorm2d(4, track_running_stats=False)", {})])
+def test_fusion(layer: str, norm: str, options: dict[str, Any]) -> None:
+    same(lambda m: fused(m, layer, norm, **options))
+
+
 def test_assignments() -> None:
     def program(m: Any) -> Any:
         n = net(m)
