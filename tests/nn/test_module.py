@@ -204,6 +204,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "swapped on conversion": lambda m: converted(m, "swap"),
     "loaded by swapping": lambda m: loaded(m, False),
     "assigned by swapping": lambda m: loaded(m, True),
+    "nothing loaded by swapping": lambda m: under(m, "swap", lambda: repr(m.nn.Linear(2, 1, device="meta").load_state_dict(
+        m.nn.Linear(2, 1).state_dict()))),
     "loaded by swapping, wrong shape": lambda m: under(m, "swap", lambda: net(m).load_state_dict(
         {**net(m).state_dict(), "scale": m.ones(2, 2)})),
     "load by a method of its own": lambda m: under(m, "swap", lambda: loading_itself(m)),
