@@ -49,8 +49,8 @@ def test_value_and_gradient(options: str, mode: str) -> None:
 def test_indices_beyond_the_last_offset(mode: str, options: str) -> None:
     """They belong to the last bag, but for torch's fast kernels, which do not take float64."""
     for last in (2, 3):
-        check(lambda m, table: bags(m, table, f"offsets.new_tensor([0, 2, {last}]), mode='{mode}', include_last_offset=True, {options}"),
-              [TABLE], order=1)
+        check(lambda m, table: bags(m, table, f"offsets.new_tensor([0, 2, {last}]), mode='{mode}', include_last_offset=True, "
+                                              f"{options}"), [TABLE], order=1)
 
 
 @pytest.mark.parametrize("options", ["", "padding_idx=1", "scale_grad_by_freq=True"])

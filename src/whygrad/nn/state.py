@@ -167,9 +167,9 @@ class StateDictMethods:
                 return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
                         f"in current model is {own.shape}.")
         if not assign and own.is_meta and not given.is_meta:  # type: ignore[attr-defined]
-            warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which "
-                 "is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key "
-                 "in the module instead of copying them in place?)")
+            warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                 "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                 "corresponding key in the module instead of copying them in place?)")
         swap = get_swap_module_params_on_conversion()
         try:
             with no_grad():
