@@ -254,6 +254,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def _promote(a: dtype, b: dtype) -> dtype:
     if a is b:
         return a
+    if a.name in NAMES_ONLY or b.name in NAMES_ONLY:
+        raise RuntimeError("Promotion for Float8 Types is not supported, "
+                           f"attempted to promote {a.scalar_name} and {b.scalar_name}")
     low, high = (a, b) if a.category <= b.category else (b, a)
     if not {a, b}.isdisjoint((uint16, uint32, uint64)) and not high.is_floating_point:
         raise RuntimeError(

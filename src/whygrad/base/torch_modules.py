@@ -45,6 +45,7 @@ HOMES = {
     **{f"torch.optim.{name}": "whygrad.optim.adam" for name in ("adamax", "adamw", "nadam", "radam", "sparse_adam")},
     **{f"torch.optim.{name}": "whygrad.optim.rms" for name in ("adadelta", "adagrad", "rmsprop")},
     **{f"torch.optim.{name}": "whygrad.optim.sgd" for name in ("asgd", "rprop")},
+    "torch.quasirandom": "whygrad.compat.quasirandom",
     "torch.return_types": "whygrad.functional.return_types",
     "torch.serialization": "whygrad.io",
     "torch.storage": "whygrad.functional.storage",

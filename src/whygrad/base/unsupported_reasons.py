@@ -56,7 +56,6 @@ _PATTERNS = {
         frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
         nn.functional.ScalingType nn.functional.SwizzleType""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
-    "use torch.rand, or scipy.stats.qmc with torch.from_numpy": "quasirandom*",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",
     "write the numbers with the package tensorboardX, or to a file": "utils.tensorboard*",
     "whygrad has the functions of torch.masked, and no tensors that carry a mask; pass mask=": "masked.* *[Mm]asked[Tt]ensor",

@@ -66,7 +66,9 @@ class CarryingLoader(SourceFileLoader):
 
 
 def carrying_spec(fullname: str, path: Any) -> Any:
-    """The spec of a module of ours with a CarryingLoader; None if it is not a source file."""
+    """The spec of a module of ours with a CarryingLoader; None if it has no classes of torch's, or is not a source file."""
+    if fullname.split(".")[1] not in _PACKAGES:
+        return None
     found = PathFinder.find_spec(fullname, path)
     if found is None or not isinstance(found.loader, SourceFileLoader):
         return None
