@@ -209,6 +209,9 @@ class _BaseDataLoaderIter:
         self.given = 0
         self.start(loader)
 
+    # What else is said of more samples than there should be.
+    hint = ""
+
     def start(self, loader: DataLoader[Any]) -> None:
         raise NotImplementedError
 
@@ -223,7 +226,7 @@ class _BaseDataLoaderIter:
         self.given += 1
         if self.claimed_length is not None and self.given > self.claimed_length:
             warn(f"Length of IterableDataset {self.dataset} was reported to be {self.claimed_length}(when accessing "
-                 f"len(dataloader)), but {self.given} samples have been fetched. ")
+                 f"len(dataloader)), but {self.given} samples have been fetched. {self.hint}")
         return data
 
     def __len__(self) -> int:
@@ -247,6 +250,14 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Epochs loaded by workers. Results are returned in the order of the tasks."""
+
+    hint = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+            "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, for programs that ask for them."""
+        return [] if self.workers is None else self.workers.processes
 
     def start(self, loader: DataLoader[Any]) -> None:
         assert loader.prefetch_factor is not None
