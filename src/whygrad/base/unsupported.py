@@ -111,7 +111,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
     "monitor", "mps", "mtia", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
-    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "onnx",
+    "nn.quantizable", "nn.quantized", "onnx",
     "package", "quantization", "sparse.semi_structured",
     "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",

@@ -102,6 +102,10 @@ class DataLoader(Generic[T_co]):
     def _index_sampler(self) -> Any:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
     def __iter__(self) -> _Iterator:
         why.tell("iterated", self)
         if not self.num_workers:
@@ -201,6 +205,9 @@ class _Iterator:
         self.given = 0
         self.start(loader)
 
+    # What else is said of more samples than there should be.
+    hint = ""
+
     def start(self, loader: DataLoader[Any]) -> None:
         if loader.timeout:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -217,7 +224,7 @@ class _Iterator:
         self.given += 1
         if self.claimed_length is not None and self.given > self.claimed_length:
             warn(f"Length of IterableDataset {self.dataset} was reported to be {self.claimed_length}(when accessing "
-                 f"len(dataloader)), but {self.given} samples have been fetched. ")
+                 f"len(dataloader)), but {self.given} samples have been fetched. {self.hint}")
         return data
 
     def __len__(self) -> int:
@@ -229,6 +236,14 @@ class _Iterator:
 
 class _WorkersIterator(_Iterator):
     """Epochs loaded by workers. Results are returned in the order of the tasks."""
+
+    hint = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+            "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, for programs that ask for them."""
+        return [] if self.workers is None else self.workers.processes
 
     def start(self, loader: DataLoader[Any]) -> None:
         assert loader.prefetch_factor is not None
