@@ -5,12 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test suite rows lint bench clean
+.PHONY: help demo test suite rows lint bench libraries clean
 
 help:
 	@echo "make demo   install whygrad into $(VENV) and run the demonstration"
 	@echo "make test   install the test tools (PyTorch among them, as the oracle) and run all checks"
 	@echo "make bench  time the same programs on PyTorch and on whygrad"
+	@echo "make libraries  run programs of libraries that stand on PyTorch, on PyTorch and on whygrad; writes docs/libraries.md"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -60,5 +61,18 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.first_use
 	$(BIN)/python -m benchmarks.faults
 
+# Libraries are installed without their dependencies, which would bring PyTorch: it must not be there when whygrad takes its place.
+# The oracle has it in a folder of its own.
+LIBRARIES := .venv-libraries
+$(LIBRARIES)/.installed: tests/libraries/requirements.txt
+	@echo "==> installing libraries, which takes some GB"
+	$(PYTHON) -m venv $(LIBRARIES)
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/libraries/requirements.txt
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(LIBRARIES)/oracle torch==2.13.0
+	@touch $@
+
+libraries: $(LIBRARIES)/.installed
+	$(LIBRARIES)/bin/python tests/libraries/run_all.py --oracle $(LIBRARIES)/oracle
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LIBRARIES) .pytest_cache .mypy_cache .ruff_cache .hypothesis

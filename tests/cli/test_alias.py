@@ -83,7 +83,7 @@ def test_missing_parts_raise_when_used() -> None:
             pass
         assert not dist.is_available()
         for use in (Timer, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function,
-                    ThereIsNoSuchLayer, dist.init_process_group, torch.onnx.export, torch.fx.symbolic_trace,
+                    ThereIsNoSuchLayer, dist.init_process_group, torch.onnx.export, torch.fx.passes.split_module,
                     torch.hub.list, torch.jit.load):
             try:
                 use("x")
@@ -101,7 +101,7 @@ def test_missing_parts_raise_when_used() -> None:
             "nn.ThereIsNoSuchLayer",
             "distributed.init_process_group",
             "onnx.export",
-            "fx.symbolic_trace",
+            "fx.passes.split_module",
             "hub.list",
             "jit.load",
         )

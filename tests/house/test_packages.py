@@ -14,7 +14,8 @@ SOURCE = Path(whygrad.__file__).parent
 
 # From the lowest to the highest.
 ORDER = ["base", "ops", "backends", "_rng", "kernels", "core", "functional", "autograd", "sparse", "nn", "func", "optim",
-         "distributions", "amp", "io", "utils", "profiler", "testing", "signal", "compat", "why", "for_whygrad", "for_torch"]
+         "distributions", "amp", "io", "utils", "profiler", "testing", "signal", "compat", "fx",
+         "why", "for_whygrad", "for_torch"]
 # The thin interface through which everything is recorded counts as part of the lowest package.
 RECORDING = "whygrad.why.record"
 

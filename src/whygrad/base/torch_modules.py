@@ -35,6 +35,7 @@ HOMES = {
     "torch.cuda": "whygrad.compat.cuda",
     "torch.cuda.amp.autocast_mode": "whygrad.compat.cuda.amp",
     "torch.cuda.amp.grad_scaler": "whygrad.compat.cuda.amp",
+    "torch.fx._symbolic_trace": "whygrad.fx._symbolic_trace",
     "torch.hub": "whygrad.compat.hub",
     "torch.jit": "whygrad.compat.jit",
     "torch.jit.annotations": "whygrad.compat.jit",

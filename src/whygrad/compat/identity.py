@@ -24,8 +24,8 @@ from whygrad.functional.run import FUNCTIONS
 from whygrad.random import Generator
 
 # Our packages that have classes of torch's.
-_PACKAGES = frozenset({"amp", "autograd", "distributions", "func", "functional", "nn", "optim", "profiler", "sparse", "testing",
-                       "utils"})
+_PACKAGES = frozenset({"amp", "autograd", "distributions", "func", "functional", "fx", "nn", "optim", "profiler", "sparse",
+                       "testing", "utils"})
 # Classes whose `__module__` is not the module where torch's files have them.
 _IN_TORCH: dict[type, str] = {
     **dict.fromkeys((Tensor, devices.device, dtypes.dtype, dtypes.finfo, dtypes.iinfo), "torch"),

@@ -65,8 +65,9 @@ _NAMES = {
 
 _MODULES = frozenset({
     "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
-    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "quasirandom",
-    "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
+    "fx", "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler",
+    "quasirandom", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils",
+    "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"DeviceObjType", "Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",

@@ -65,7 +65,7 @@ def is_overriding(kind: type) -> bool:
         method = getattr(kind, "__torch_function__", None)
         of_pytorch = any((own_module(base), base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
         found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
-                                and not is_internal_name(own_module(kind)))
+                                and not (issubclass(kind, Tensor) and is_internal_name(own_module(kind))))
     return found
 
 

@@ -21,7 +21,7 @@ from whygrad.why import record as why
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):  # noqa: PYI024
@@ -94,7 +94,7 @@ class StateDictMethods:
         for name, value in self._local_state().items():
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if type(self).get_extra_state is not StateDictMethods.get_extra_state:
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _local_state(self: Any) -> dict[str, Any]:
         """This module's own tensors for the state dict."""
@@ -140,7 +140,7 @@ class StateDictMethods:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(key)
-        extra_key = prefix + EXTRA_STATE
+        extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not StateDictMethods.set_extra_state:
             if extra_key in state_dict:
                 self.set_extra_state(state_dict[extra_key])

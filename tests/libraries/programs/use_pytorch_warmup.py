@@ -8,7 +8,7 @@ schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
 ramp = warmup.LinearWarmup(optimizer, 4)
 for _ in range(6):
     optimizer.zero_grad()
-    net(torch.ones(1, 2)).pow(2).sum().backward()
+    net(torch.randn(1, 2)).pow(2).sum().backward()
     optimizer.step()
     with ramp.dampening():
         schedule.step()

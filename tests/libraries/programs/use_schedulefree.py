@@ -8,7 +8,7 @@ for kind in (schedulefree.AdamWScheduleFree, schedulefree.SGDScheduleFree):
     optimizer.train()
     for _ in range(4):
         optimizer.zero_grad()
-        loss = net(torch.ones(3, 4)).pow(2).sum()
+        loss = net(torch.randn(3, 4)).pow(2).sum()
         loss.backward()
         optimizer.step()
     optimizer.eval()

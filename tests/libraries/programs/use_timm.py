@@ -1,4 +1,5 @@
 import timm
+import timm.optim
 import torch
 
 torch.manual_seed(0)

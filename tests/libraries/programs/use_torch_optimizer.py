@@ -11,7 +11,7 @@ for name in ("RAdam", "Lookahead", "Yogi", "NovoGrad", "AdaBound", "DiffGrad", "
     optimizer = kind(torch_optimizer.Yogi(net.parameters(), lr=1e-2)) if name == "Lookahead" else kind(net.parameters(), lr=1e-2)
     for _ in range(5):
         optimizer.zero_grad()
-        loss = net(torch.ones(3, 4)).pow(2).sum()
+        loss = net(torch.randn(3, 4)).pow(2).sum()
         loss.backward()
         optimizer.step()
     print(name, loss.item())

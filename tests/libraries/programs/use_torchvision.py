@@ -3,7 +3,7 @@ from torchvision import models, transforms
 from torchvision.models.feature_extraction import create_feature_extractor
 
 torch.manual_seed(0)
-model = models.resnet18(num_classes=4)
+model = models.resnet18(num_classes=4).eval()
 loss = torch.nn.functional.cross_entropy(model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2]))
 loss.backward()
 print(loss.item(), model.conv1.weight.grad.norm().item())

@@ -1,0 +1,76 @@
+"""Runs every program in programs/ on PyTorch and on whygrad, and writes docs/libraries.md (`make libraries`).
+
+Give names to run only these programs, without writing: `run_all.py --oracle FOLDER gpytorch timm`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from importlib import metadata
+from pathlib import Path
+
+from compare import HERE, first_difference, on_torch, on_whygrad
+
+HEAD = """# Libraries
+
+Made by `make libraries`: one program for each library, built from the library's own documentation
+([tests/libraries/programs](../tests/libraries/programs)), prints its losses, gradients and results on PyTorch 2.13 and,
+unchanged, on whygrad (`whygrad run`), in an environment in which no PyTorch is
+installed. "same" means: the words are equal, and the numbers to 2 in 1,000.
+
+"""
+
+# Programs of one library, and imported names that are not the distribution's.
+DISTRIBUTIONS = {"ignite": "pytorch-ignite", "pyro": "pyro-ppl", "backpack": "backpack-for-pytorch",
+                 "open_clip": "open-clip-torch"}
+
+
+def version_of(program: str) -> str:
+    for name in (DISTRIBUTIONS.get(program, program), program.partition("_")[0]):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+    return ""
+
+
+def verdict_of(program: Path, oracle: Path) -> tuple[str, str]:
+    """same, different or fails; and where."""
+    expected = on_torch(program, oracle)
+    if expected.error:
+        return "not compared", f"on PyTorch: {expected.error}"
+    found = on_whygrad(program)
+    if found.error:
+        return "fails", found.error
+    different = first_difference(found.printed, expected.printed)
+    told = f"{found.explained} answers of `whygrad run`" if found.explained else ""
+    return ("different", different) if different else ("same", told)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--oracle", type=Path, required=True, help="folder in which PyTorch is installed")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    programs = sorted((HERE / "programs").glob("use_*.py"))
+    rows = []
+    for program in programs:
+        name = program.stem.removeprefix("use_")
+        if options.names and name not in options.names:
+            continue
+        verdict, about = verdict_of(program, options.oracle)
+        print(f"{name:32} {verdict:13} {about}", flush=True)
+        rows.append((name, version_of(name), verdict, about))
+    if not options.names:
+        same = sum(verdict == "same" for _, _, verdict, _ in rows)
+        lines = [HEAD, f"{same} of {len(rows)} programs give PyTorch's results.\n\n",
+                 "| program | version | verdict | |\n|---|---|---|---|\n"]
+        for name, version, verdict, about in rows:
+            short = re.sub(r"\s+", " ", about)[:160].replace("|", "\\|")
+            lines.append(f"| {name} | {version} | {verdict} | {short} |\n")
+        (HERE.parents[1] / "docs" / "libraries.md").write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    main()
