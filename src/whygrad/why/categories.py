@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DESCRIPTIONS = {
+    "accumulation-missing": "The loss is divided for an accumulation that does not happen.",
     "accumulation-undivided": "Gradients of several batches are accumulated without being averaged.",
     "argument-unused": "An input of the model is never used.",
     "autocast-without-effect": "No layer in an autocast region computes in its precision.",
@@ -14,6 +15,7 @@ DESCRIPTIONS = {
     "class-never-seen": "Some classes never occur in the targets.",
     "clip-misplaced": "Gradients are clipped where it has no effect.",
     "clip-too-tight": "Clipping leaves almost nothing of the gradients.",
+    "copy-not-updated": "A copy of a network that should follow it is never updated.",
     "custom-backward": "A custom backward returns a wrong gradient, or none.",
     "data-constant": "Every step sees the same batch.",
     "data-mutated": "Stored data is changed in place.",
@@ -37,6 +39,7 @@ DESCRIPTIONS = {
     "graph-freed": "A graph is used again after it was freed.",
     "graph-kept": "Graphs are kept alive from step to step.",
     "hook-modified": "A hook changes a gradient.",
+    "hook-late-binding": "Hooks made in a loop all use the last value of a variable.",
     "hooks-piled-up": "One hook is registered again and again.",
     "init-repeated": "A line initializes the same parameters again and again.",
     "init-symmetric": "All units of a layer start with the same weights.",
@@ -74,6 +77,7 @@ DESCRIPTIONS = {
     "option-disables": "An option switches off what it should tune.",
     "output-constant": "The model gives the same output for every sample.",
     "output-range": "Targets lie beyond what the output can reach.",
+    "padding-attended": "Padding is attended to like any token.",
     "padding-in-loss": "Padding counts in the loss.",
     "parameter-in-forward": "Parameters are made anew in every step.",
     "parameter-rewrapped": "A tensor with history was wrapped into a new parameter.",
@@ -107,6 +111,7 @@ DESCRIPTIONS = {
     "unused-in-loss": "A tensor does not take part in the loss.",
     "update-too-small": "The steps of the optimizer are lost in rounding, or far too small.",
     "value-copied-out": "A value was copied out of the graph (item, numpy, tolist, tensor).",
+    "values-overwritten": "Values that should be added up overwrite each other.",
     "vanishing-gradient": "Gradients shrink from layer to layer.",
     "view-inplace": "A view is changed in place where this is not allowed.",
     "weights-reset": "Steps of the optimizer are undone.",

@@ -30,7 +30,7 @@ def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
     """A training loop without zero_grad()."""
     for leaf in watch.reached:
         ledger = notes_of(leaf).watched
-        if ledger.stepped_between() and ledger.held:
+        if ledger.stepped_between() and any(deposit.applied for deposit in ledger.deposits[-2:]):
             site = ledger.deposits[-1].backward.site
             known = watch.audit.losses.get(site)  # counts those too that were not recorded
             count = max(ledger.total, 0 if known is None else known.values.count)

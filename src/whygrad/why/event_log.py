@@ -40,7 +40,7 @@ from whygrad.why.gradient_flow import (
     row_name,
     stopped_share,
 )
-from whygrad.why.hook_effects import describe_effect, registration_key, user_hook
+from whygrad.why.hook_effects import Closure, closures_of, describe_effect, registration_key, user_hook
 from whygrad.why.nonfinite_origin import forward_origin
 from whygrad.why.optimizer_usage import optimizer_parameters, usage_of
 from whygrad.why.record import Site
@@ -64,6 +64,8 @@ from whygrad.why.zero_origin import zero_reasons
 
 # Backward passes whose traces are kept.
 MAX_TRACES = 6
+# Variables of hooks.
+MAX_CLOSURES = 512
 # Optimizer steps logged; entries kept of each other kind; copies followed for one line, which may be in a loop.
 MAX_STEPS, MAX_KEPT, MAX_COPIES_PER_LINE = 5000, 512, 50
 # Applications checked for each custom Function, and the largest number of elements of an argument.
@@ -116,6 +118,10 @@ class EventLog:
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
         self._data_sites: dict[int, tuple[Site, int]] = {}
         self._hook_sites: dict[Any, Any] = {}
+        self._closures: list[Closure] = []
+        self._loop_variables: list[Any] = []
+        # By the code of hooks that ran after a loop had bound their variable anew: its name, and the hooks.
+        self.late_hooks: dict[Any, tuple[str, set[int]]] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
         self.broadcasts: dict[Any, Broadcast] = {}
         self._shapes_in_losses: dict[Any, Any] = {}
@@ -206,10 +212,19 @@ class EventLog:
     def hook_registered(self, hook: Any) -> None:
         if hook is user_hook(hook):
             self._hook_sites[registration_key(hook)] = record.site()
+            for closure in closures_of(hook):
+                # A variable of a loop: another hook was registered with another tensor in it.
+                if any(known.cell is closure.cell and known.is_rebound() for known in self._closures):
+                    self._loop_variables.append(closure.cell)
+                self._closures.append(closure)
+            del self._closures[:-MAX_CLOSURES], self._loop_variables[:-MAX_CLOSURES]
 
     @guarded
     def hook_ran(self, target: Any, hook: Any, before: Any, after: Any) -> None:
         """A hook was called with the gradient `before` and returned `after`."""
+        for known in self._closures:
+            if known.hook() is hook and known.is_rebound() and any(known.cell is cell for cell in self._loop_variables):
+                self.late_hooks.setdefault(known.code, (known.name, set()))[1].add(id(hook))
         trace = self._traces.get(getattr(running_backward(), "number", -1))
         effect = describe_effect(hook, before, after)
         if trace is not None and effect is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whygrad.why.engine import array_of, is_tensor, shape_of
+from whygrad.why.record import Reference
 
 
 class HookEffect(NamedTuple):
@@ -24,6 +26,35 @@ def registration_key(hook: Any) -> Any:
     """A key for hooks registered at one site, which does not keep the hook alive."""
     hook = user_hook(hook)
     return getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None) or type(hook)
+
+
+class Closure(NamedTuple):
+    """A variable of the surrounding function that a hook uses, and the tensor it was bound to when the hook was registered."""
+
+    hook: weakref.ref[Any]
+    code: Any
+    name: str
+    cell: Any
+    content: weakref.ref[Any]
+
+    def is_rebound(self) -> bool:
+        try:
+            return self.content() is not self.cell.cell_contents
+        except ValueError:  # it was deleted
+            return False
+
+
+def closures_of(hook: Any) -> list[Closure]:
+    found = []
+    for name, cell in zip(getattr(getattr(hook, "__code__", None), "co_freevars", ()), getattr(hook, "__closure__", None) or (),
+                          strict=False):
+        try:
+            content = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+        if is_tensor(content):
+            found.append(Closure(weakref.ref(hook), hook.__code__, name, cell, Reference(content)))
+    return found
 
 
 def user_hook(hook: Any) -> Any:

@@ -15,6 +15,7 @@ from whygrad.why.run_facts import drop_oldest
 
 MAX_TENSORS = 20_000
 CONVERTING = {"to", "type", "byte", "bool", "char", "short", "int"}
+WIDENING = CONVERTING | {"long"}
 MAX_PARENTS, MAX_DEPTH = 8, 30
 # Integers whose range is kept.
 MAX_LABELS = 100_000
@@ -23,7 +24,7 @@ MAX_LABELS = 100_000
 class Made:
     """One call that made (or last wrote) a tensor without history, and what made its arguments."""
 
-    __slots__ = ("callers", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
+    __slots__ = ("callers", "capacity", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
         self.reference = record.Reference(result)
@@ -35,6 +36,8 @@ class Made:
         shape = shape_of(result)
         self.rows = shape[0] if shape else 0
         self.merged: tuple[int, int, str] | None = None
+        # The number of values that it could hold before it was converted from integers of 8 bits; 0 for others.
+        self.capacity = 0
         self.range: tuple[int, int] | None = None
         if kind_of(result) in "iu" and 0 < size_of(result) <= MAX_LABELS:
             array = array_of(result)
@@ -72,6 +75,7 @@ class Provenance:
                     given += (known,)  # written in place
                 made = self._made[id(result)] = Made(result, call.name.rpartition(".")[2], call.site, given, self._audit.round)
                 made.merged = _merged(call, result)
+                made.capacity = _capacity(call, result)
                 drop_oldest(self._made, MAX_TENSORS)
 
     def gathered(self, sources: tuple[Any, ...], batch: list[Any], site: Site) -> None:
@@ -102,6 +106,13 @@ class Provenance:
 def lines_of(made: Made | None) -> list[Site]:
     """The lines that made a tensor, the nearest first, each once."""
     return [] if made is None else list(dict.fromkeys(m.site for m in (made, *made.ancestors())))
+
+
+def _capacity(call: Call, result: Tensor) -> int:
+    given = call.args[0] if call.args else None
+    if call.name.rpartition(".")[2] in WIDENING and is_tensor(given) and kind_of(result) in "iu" and given.dtype != result.dtype:
+        return {"uint8": 256, "int8": 128}.get(str(given.dtype).removeprefix("torch."), 0)
+    return 0
 
 
 def _merged(call: Call, result: Tensor) -> tuple[int, int, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
+from whygrad.why.audit.subjects.attention import Attention
 from whygrad.why.audit.subjects.autocasting import Autocasting
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.curvature import Curvature
@@ -12,9 +13,11 @@ from whygrad.why.audit.subjects.distributed import Distributed
 from whygrad.why.audit.subjects.freezing import Freezing
 from whygrad.why.audit.subjects.functions import Functions
 from whygrad.why.audit.subjects.gradient_scale import GradientScale
+from whygrad.why.audit.subjects.indexing import Indexing
 from whygrad.why.audit.subjects.initialization import Initialization
 from whygrad.why.audit.subjects.inputs import Inputs
 from whygrad.why.audit.subjects.layers import Layers
+from whygrad.why.audit.subjects.layout import Layout
 from whygrad.why.audit.subjects.loading import Loading
 from whygrad.why.audit.subjects.loop import Loop
 from whygrad.why.audit.subjects.loss_inputs import LossInputs
@@ -39,4 +42,5 @@ from whygrad.why.audit.subjects.terms import Terms
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Autocasting, Inputs,
     Targets, Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions,
-    Distributed, Replicas, Freezing, Initialization, Padding, Detaching, Sequences, Statements)
+    Distributed, Replicas, Freezing, Initialization, Padding, Detaching, Sequences, Statements, Attention,
+    Layout, Indexing)

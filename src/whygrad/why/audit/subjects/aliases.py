@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -10,20 +11,29 @@ from typing import Any
 
 from whygrad.base.frames import is_internal
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
+from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
-from whygrad.why.engine import address_of, base_of, is_module, is_tensor
-from whygrad.why.locations import locate
-from whygrad.why.program_text import lines_matching
-from whygrad.why.record import Site
+from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of
+from whygrad.why.locations import locate, location_of_line
+from whygrad.why.program_text import lines_matching, statements
+from whygrad.why.record import Reference, Site
+from whygrad.why.run_facts import drop_oldest
 
 # Names of things that are meant to stay behind what is trained.
 COPIES = re.compile(r"target|teacher|(^|_)(ema|old|ref|reference|frozen|momentum|slow|prev|anchor)(_|$)", re.IGNORECASE)
 # The step after which names are looked at.
-EXAMINED_AT = 3
+EXAMINED_AT, EXAMINED_AGAIN_AT = 3, 12
+AVERAGES = re.compile(r"(^|_)(ema|avg|average|averaged|shadow|polyak|swa)(_|$)", re.IGNORECASE)
 MIN_TIMES = 5
+# In-place arithmetic, which changes what is there.
+CHANGING = {"mul_", "add_", "sub_", "div_", "addcmul_", "lerp_", "pow_", "neg_", "clamp_", "roll_"}
+# Steps after which a copy should have been updated once.
+MIN_UNTIL_UPDATE = 300
+MAX_SITES = 64
 
 
 class Aliases(Subject):
@@ -37,9 +47,17 @@ class Aliases(Subject):
         self._names: list[tuple[str, str, Any]] = []
         self._loaded: dict[Site, Any] = {}
         self._stored: dict[Site, set[int]] = {}
+        # Networks that are averages by their name, by id: name, sample of the weights, file, and whether they are still there.
+        self._averages: dict[int, tuple[Any, str, Any, str, bool]] = {}
+        # The lines that made inputs of models.
+        self._of_inputs: set[Site] = set()
+        # The lines of the calls of load_state_dict.
+        self._loading_lines: set[int] = set()
+        # In-place arithmetic on a part of a larger tensor of data: by line the rounds, rows written, and rows of the whole.
+        self._parts: dict[Site, tuple[set[int], int, int, Any]] = {}
 
     def after_step(self, record: OptimizerRecord) -> None:
-        if record.steps != EXAMINED_AT:
+        if record.steps not in (EXAMINED_AT, EXAMINED_AGAIN_AT):
             return
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -53,8 +71,9 @@ class Aliases(Subject):
     def _examine(self, names: dict[str, Any], frame: FrameType, record: OptimizerRecord) -> None:
         modules = [(name, value) for name, value in list(names.items())[:200] if is_module(value)]
         for name, value in modules:
-            for other, same in modules:
-                if value is same and COPIES.search(name) and not COPIES.search(other) and any(
+            self._examine_average(name, value, frame, record)
+            for other, module in modules:
+                if value is module and COPIES.search(name) and not COPIES.search(other) and any(
                         id(p) in record.held_ids for p in value.parameters()):
                     either = rf"(\w+\.)?({re.escape(name)}|{re.escape(other)})"
                     lines = lines_matching(frame.f_code.co_filename, rf"^\s*{either}\s*=\s*{either}\s*$") or lines_matching(
@@ -62,7 +81,20 @@ class Aliases(Subject):
                     if (name, other) not in [known[:2] for known in self._names]:
                         self._names.append((name, other, lines[0] if lines else None))
 
+    def _examine_average(self, name: str, module: Any, frame: FrameType, record: OptimizerRecord) -> None:
+        """An average of the weights must move; it is looked at twice, so that a name that was bound anew is not mistaken."""
+        p = next(iter(module.parameters()), None)
+        if p is None or not AVERAGES.search(name) or id(p) in record.held_ids:
+            return
+        if record.steps == EXAMINED_AT:
+            self._averages.setdefault(id(module), (module, name, sample(p), frame.f_code.co_filename, False))
+        elif id(module) in self._averages:
+            self._averages[id(module)] = *self._averages[id(module)][:4], True
+
     def state_loaded(self, owner: Any, site: Site) -> None:
+        here = locate(site) if len(self._loading_lines) < MAX_SITES else None
+        if here is not None:
+            self._loading_lines.add(here.line)
         state, self.audit.watch.loading_state = self.audit.watch.loading_state, None
         if is_module(owner) and isinstance(state, dict):
             own = dict(owner.named_parameters())
@@ -72,12 +104,33 @@ class Aliases(Subject):
 
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
-        if not name.endswith("_") or name.endswith("__") or not call.args or not is_tensor(call.args[0]):
+        is_arithmetic = name in CHANGING or (name.startswith("__i") and name.endswith("__") and name != "__init__")
+        if not call.args or not is_tensor(call.args[0]) or not (is_arithmetic or (name.endswith("_") and name[-2:] != "__")):
             return
         t = call.args[0]
-        if t.requires_grad or base_of(t) is None or base_of(t).requires_grad or call.site[0].co_name != "__getitem__":
+        whole = None if t.requires_grad else base_of(t)
+        if whole is None or whole.requires_grad:
             return
-        self._stored.setdefault(call.site, set()).add(self.audit.round)
+        if call.site[0] is not None and call.site[0].co_name == "__getitem__":
+            self._stored.setdefault(call.site, set()).add(self.audit.round)
+        elif is_arithmetic and kind_of(t) == "f" and self.audit.is_observing:
+            self._note_part(call.site, t, whole)
+
+    def module_called(self, call: ModuleCall) -> None:
+        if not call.depth and self._parts:
+            for x in tensors_of(call):
+                self._of_inputs.update(lines_of(self.audit.provenance.of(x)))
+
+    def _note_part(self, site: Site, t: Any, whole: Any) -> None:
+        """A batch that is a slice of the data is written in place."""
+        rows, all_rows = shape_of(t)[:1], shape_of(whole)[:1]
+        if rows and all_rows and len(shape_of(t)) == len(shape_of(whole)) and 1 < rows[0] <= all_rows[0] // 2:
+            reference = self._parts[site][3] if site in self._parts else Reference(whole)
+            if reference() is whole:
+                rounds, written, _, _ = self._parts.get(site, (set(), 0, 0, None))
+                rounds.add(self.audit.round)
+                self._parts[site] = rounds, max(written, rows[0]), all_rows[0], reference
+                drop_oldest(self._parts, MAX_SITES)
 
     def was_seen(self, check: str) -> bool:
         return any(record.steps >= EXAMINED_AT for record in self.audit.optimizers.values())
@@ -105,6 +158,65 @@ class Aliases(Subject):
                               "clone the sample before changing it, or use operations that are not in place.",
                               causes=(site,), symptom="wrong-value")
 
+        for site, (rounds, written, rows, _) in self._parts.items():
+            # So often that rows must have been written again: what is written once may be prepared in place.
+            if site in self._of_inputs and len(rounds) >= MIN_TIMES and self.audit.round * written > 1.5 * rows:
+                yield finding("copies", "data-mutated", "stored data is changed in place",
+                              f"A slice of {written} rows of a tensor with {rows} rows is changed in place {at(site)}, in "
+                              f"{count_of(len(rounds), 'observed step')}: a slice is a view, so the data itself is changed, each "
+                              "epoch a little more, and drifts away from what it was.",
+                              "copy the batch first (x = x.clone()), or compute a new tensor (x = x * a instead of x *= a).",
+                              causes=(site,), symptom="wrong-value")
+        yield from self._never_updated()
+        yield from self._still_averages()
+
+    def _still_averages(self) -> Iterator[Finding]:
+        steps = max([record.steps for record in self.audit.optimizers.values()], default=0)
+        for module, name, before, file, is_kept in self._averages.values():
+            p = next(iter(module.parameters()))
+            if not is_kept or not same(before, sample(p)):
+                continue
+            word = re.escape(name)
+            lines = lines_matching(file, rf"\(([^()]*,\s*)?([\w.]+\.)?{word}\s*[,)]|\b{word}\.(update|step)") or lines_matching(
+                file, rf"\b{word}\s*=[^=]")
+            yield finding("copies", "copy-not-updated", f"`{name}` is never updated",
+                          f"`{name}` is a network beside the one that is trained, and by its name is meant as an average of its "
+                          f"weights; but in {count_of(steps, 'step')} they have not changed at all: what updates it works on "
+                          "a copy, makes new tensors that nobody keeps, or is never called.",
+                          "write into its parameters in place (p.lerp_(q, 1 - decay) under torch.no_grad()), or keep what the "
+                          "update returns.", causes=tuple(lines[:4]), symptom="no-update")
+
+    def _never_updated(self) -> Iterator[Finding]:
+        """`if step % n == 0: target.load_state_dict(net.state_dict())`, in a run that is shorter than n."""
+        record = max(self.audit.optimizers.values(), key=lambda known: known.steps, default=None)
+        here = None if record is None else locate(record.stepped_at)
+        if record is None or here is None or record.steps < MIN_UNTIL_UPDATE:
+            return
+        for statement in statements(here.file):
+            if not isinstance(statement, ast.If) or not any(isinstance(node, ast.Mod) for node in ast.walk(statement.test)):
+                continue
+            for call in [node for node in ast.walk(statement) if isinstance(node, ast.Call)]:
+                copied = re.fullmatch(r"([\w.]+)\.load_state_dict\(([\w.]+)\.state_dict\(\)\)", ast.unparse(call))
+                if copied is None or not COPIES.search(copied[1].rpartition(".")[2]) or call.lineno in self._loading_lines:
+                    continue
+                line = location_of_line(here.file, call.lineno, here.function)
+                yield finding("copies", "copy-not-updated", f"`{copied[1]}` is never updated",
+                              f"`{copied[1]}` is a copy of `{copied[2]}` that is meant to follow it, but line {call.lineno} "
+                              f"never ran in {count_of(record.steps, 'step')}: its condition, `{ast.unparse(statement.test)}`, "
+                              "was never true. The copy stays as it was made, at random, and what is learned from it is noise.",
+                              "update it more often: choose an interval that is much shorter than the run.",
+                              at=line, causes=(line, location_of_line(here.file, statement.lineno, here.function),
+                                               *lines_matching(here.file, rf"\b{_interval_name(statement.test)}\b\s*=[^=]")[:2]),
+                              symptom="wrong-value")
+
     def _kept_at(self, site: Site) -> list[Any]:
         here = locate(site)
         return [] if here is None else lines_matching(here.file, r"=\s*[\w.]+\.state_dict\(\)\s*$")
+
+
+def _interval_name(test: ast.expr) -> str:
+    """The name of the interval in `step % self.every == 0`; "_" if it has none."""
+    interval = next((node.right for node in ast.walk(test) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)), None)
+    if isinstance(interval, ast.Attribute):
+        return interval.attr
+    return interval.id if isinstance(interval, ast.Name) else "_"

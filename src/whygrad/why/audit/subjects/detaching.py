@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import sample
 from whygrad.why.causes import at, describe_cause, is_sampling
-from whygrad.why.engine import is_node, is_tensor, size_of, source_of
+from whygrad.why.engine import causes_of, is_node, is_tensor, size_of, source_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.locations import expression_at, locate, source_lines
 from whygrad.why.program_text import argument_text, parse_expression
@@ -27,6 +27,8 @@ from whygrad.why.run_facts import drop_oldest, ledger_of
 WEIGHT = re.compile(r"adv|td_err|\bdeltas?\b|reward|\breturns?\b|baseline", re.IGNORECASE)
 SCORE = re.compile(r"log_?p|ratio|log_?pi|surr", re.IGNORECASE)
 MIN_ROUNDS = 3
+# Calls of a layer in a row.
+MIN_UNROLLED = 3
 # Parameters of an optimizer that are looked at, and samples of gradients that are kept.
 MAX_PARAMETERS, MAX_SAMPLES, MAX_SITES, MAX_PRODUCTS = 4, 256, 64, 4096
 # Rows that draw from a distribution given by tensors.
@@ -60,6 +62,12 @@ class Detaching(Subject):
         self._sampled: dict[Site, tuple[Cause, set[int]]] = {}
         # By line: rounds in which a gradient reached a sample, whose derivative is zero.
         self._drawn: dict[Site, set[int]] = {}
+        # By module and line of its calls since the last backward: the number of its output's node, and why an argument has no
+        # history although it was computed from parameters; by line of that cause what was found.
+        self._unrolled: dict[tuple[int, Site], list[tuple[int, Cause | None]]] = {}
+        self._visited: set[int] = set()
+        self._kinds: dict[int, str] = {}
+        self._forgotten: dict[Site, tuple[Cause, str, int, set[int]]] = {}
         # By the lines of the two backward passes.
         self._mixed: dict[tuple[Site, Site], Mixed] = {}
 
@@ -99,7 +107,37 @@ class Detaching(Subject):
             self._targets.setdefault(call.site, (text, source.site if is_node(source) else None, set()))[2].add(self.audit.round)
             drop_oldest(self._targets, MAX_SITES)
 
+    def module_called(self, call: ModuleCall) -> None:
+        outputs = call.output if isinstance(call.output, tuple) else (call.output,)
+        node = next((source for t in outputs if is_tensor(t) and is_node(source := source_of(t))), None)
+        if node is not None and len(self._unrolled) < MAX_SITES:
+            cause = next((cause for t in tensors_of(call) if not t.requires_grad for cause in causes_of(t)
+                          if cause.kind == "detach" and any(reference() is not None for reference in cause.behind)), None)
+            calls = self._unrolled.setdefault((id(call.module), call.site), [])
+            calls.append((node.seq, cause))
+            del calls[MAX_PRODUCTS:]
+            self._kinds[id(call.module)] = type(call.module).__name__
+
+    def backward_begun(self, backward: Any, root: Any) -> None:
+        self._visited = set()
+
+    def backward_done(self, trace: Any) -> None:
+        """A layer that was called for each time step, of which only the last call has got a gradient."""
+        for (module, _), calls in self._unrolled.items():
+            reached = [sequence in self._visited for sequence, _ in calls]
+            causes = [cause for _, cause in calls[1:]]
+            if len(calls) >= MIN_UNROLLED and reached[-1] and not any(reached[:-1]) and all(causes):
+                cause = causes[-1]
+                assert cause is not None
+                assert cause.site is not None
+                known = self._forgotten.setdefault(cause.site, (cause, self._kinds[module], len(calls), set()))
+                known[3].add(self.audit.round)
+                drop_oldest(self._forgotten, MAX_SITES)
+        self._unrolled = {}
+
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
+        if self._unrolled:
+            self._visited.add(node.seq)
         if row_name(node) in SAMPLING and grads and node.site is not None:
             self._drawn.setdefault(node.site, set()).add(self.audit.round)
             drop_oldest(self._drawn, MAX_SITES)
@@ -140,6 +178,15 @@ class Detaching(Subject):
         return bool(self._weights or self._samples)
 
     def findings(self) -> Iterator[Finding]:
+        for site, (cause, kind, count, rounds) in self._forgotten.items():
+            if len(rounds) >= MIN_ROUNDS:
+                yield finding("detached", "detach", "no gradient flows back through time",
+                              f"{kind} is called {count} times in a row, each time with its own earlier result, but that is "
+                              f"taken out of the graph by {cause.detail} {at(site)} every time: only the last of the {count} "
+                              f"calls gets a gradient, in {count_of(len(rounds), 'observed step')}, and nothing can be learned "
+                              "over time.",
+                              "detach the state between sequences (once before the loop), not at each step of one.",
+                              causes=(site,), symptom="no-update")
         for site, (text, made, rounds) in self._weights.items():
             if len(rounds) >= MIN_ROUNDS:
                 yield finding("detached", "missing-detach", "a weight of the policy's gradient is not detached",

@@ -8,10 +8,12 @@ from typing import Any
 
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import is_tensor, notes_of
 from whygrad.why.locations import expression_at, locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest, was_reached
 
@@ -51,32 +53,63 @@ class Freezing(Subject):
         return bool(self._outputs)
 
     def findings(self) -> Iterator[Finding]:
-        held = {id(p): record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS
-                for p in record.parameters}
         for module in self._outputs.values():
             weights = [p for p in module._parameters.values() if p is not None]
+            owner = self.audit.modules.owner(weights[0])
+            record = None if owner is None else self._trainer_of(owner[0])
             switched = [notes_of(p).switched_at for p in weights]
-            made = self.audit.modules.made_at(module)
-            if any(p.requires_grad or id(p) not in held or was_reached(p) for p in weights) or None in switched:
+            if owner is None or record is None or any(p.requires_grad or was_reached(p) for p in weights) or None in switched:
                 continue
+            frozen_at = [state[1] for state in switched if state is not None]
+            names = [self.audit.name_of(p) for p in weights]
+            adapted = next((m for m in owner[0].modules() if getattr(m, "peft_config", None)), None)
+            if adapted is not None and not self._is_vocabulary(module, owner[0]) and not self._is_loaded(module):
+                yield self._beside_adapters(module, adapted, names, record, frozen_at[-1])
+                continue
+            made = self.audit.modules.made_at(module)
             if not self._is_new(module, made):
                 continue
-            name, record = self.audit.path_of(module), held[id(weights[0])]
-            names = [self.audit.name_of(p) for p in weights]
-            frozen_at = [state[1] for state in switched if state is not None]
+            name = self.audit.path_of(module)
             yield finding(
                 "new-layer", "frozen", "the new output layer is frozen",
                 f"`{name}` ({type(module).__name__}) makes the output. It was made {at(made)}; unlike the rest of the model, "
-                f"nothing was loaded into it, and requires_grad of {listed(names)} was set to False {at(frozen_at[-1])}: in "
-                f"{count_of(record.steps, 'step')} it stays as it was drawn at random, although the optimizer was given it.",
+                f"it has learned nothing yet, and requires_grad of {listed(names)} was set to False {at(frozen_at[-1])}: in "
+                f"{count_of(record.steps, 'step')} it stays as it was drawn at random.",
                 "freeze the pretrained layers only, and let the new ones require grad.",
                 at=record.stepped_at, causes=(frozen_at[-1], made, record.made_at), parameters=names)
 
+    def _trainer_of(self, root: Any) -> OptimizerRecord | None:
+        """The optimizer that trains other parameters of a model."""
+        own = {id(p) for p in root.parameters() if p.requires_grad}
+        return next((record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS and own & record.held_ids),
+                    None)
+
+    def _is_vocabulary(self, module: Any, root: Any) -> bool:
+        """Whether a layer gives a score for each word: then it belongs to what was pretrained."""
+        words = {m.num_embeddings for m in root.modules() if hasattr(m, "num_embeddings")}
+        return any(p.shape[0] in words for p in module._parameters.values() if p is not None)
+
+    def _beside_adapters(self, module: Any, adapted: Any, names: list[str], record: OptimizerRecord, frozen_at: Site) -> Finding:
+        made = self.audit.modules.making(adapted)
+        here = locate(record.made_at) or locate(frozen_at)
+        lines = [] if here is None else lines_matching(here.file, r"LoraConfig\(|get_peft_model\(|\w+Config\([^)]*target_modules")
+        return finding(
+            "new-layer", "frozen", "the output layer is frozen with the base model",
+            f"`{self.audit.path_of(module)}` ({type(module).__name__}) makes the output, and no weights were loaded into it. "
+            f"peft froze everything but its adapters {at(frozen_at)}, so that {listed(names)} do not require grad: in "
+            f"{count_of(record.steps, 'step')} the layer stays as it was drawn at random.",
+            'let peft train it as well: LoraConfig(..., modules_to_save=["classifier"]), or with the task_type of the model.',
+            at=record.stepped_at, causes=(*lines[:3], frozen_at, *made[:1]), parameters=names)
+
     def _is_new(self, module: Any, made: Site | None) -> bool:
-        """Whether the program itself made it, and a state was loaded into others of its model, but not into it."""
+        """Whether the program itself made it, and others of its model have learned something: a state was loaded into them, or
+        gradients have reached them before they were frozen."""
         line, owner = locate(made), self.audit.modules.owner(next(iter(module.parameters())))
         is_own = line is not None and "site-packages" not in line.file and "load" not in expression_at(made)
-        return is_own and owner is not None and any(map(self._is_loaded, owner[0].modules())) and not self._is_loaded(module)
+        if not is_own or owner is None or self._is_loaded(module):
+            return False
+        frozen = [p for p in owner[0].parameters() if not p.requires_grad]
+        return any(map(self._is_loaded, owner[0].modules())) or any(map(was_reached, frozen))
 
     def _is_loaded(self, module: Any) -> bool:
         known = self._loaded.get(id(module))

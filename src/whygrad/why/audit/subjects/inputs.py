@@ -15,9 +15,12 @@ from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 
 MIN_ROUNDS = 4
+# Samples of a batch from which on they are compared with each other.
+MIN_BATCH = 8
 # Features whose range is kept.
 MAX_FEATURES = 4096
 # Functions that take a part of a tensor.
@@ -39,6 +42,9 @@ class InputHistory:
         self.low, self.high = float("inf"), float("-inf")
         # Arguments of forward that no call has used.
         self.unused: set[str] | None = None
+        # Rounds with a batch of several samples, and those in which all samples were the same.
+        self.batches: set[int] = set()
+        self.equal_samples: set[int] = set()
         self.lows: np.ndarray | None = None
         self.highs: np.ndarray | None = None
 
@@ -95,6 +101,10 @@ class Inputs(Subject):
         history.site, history.made = call.site, self.audit.provenance.of(t)
         array = array_of(t)
         history.kind, history.batch = array.dtype.kind, array.shape[0] if array.ndim else 0
+        if array.ndim >= 2 and array.shape[0] >= MIN_BATCH:
+            history.batches.add(self.audit.round)
+            if all(_has_equal_rows(array_of(x)) for x in tensors_of(call)):
+                history.equal_samples.add(self.audit.round)
         for x in tensors_of(call):  # a second argument may say what the first does not
             values = array_of(x)
             if values.size and values.dtype.kind in "fiu":
@@ -123,6 +133,8 @@ class Inputs(Subject):
                 yield self._degenerate(history)
             elif len(history.fingerprints) == 1:
                 yield from self._constant(history)
+            elif len(history.batches) >= MIN_ROUNDS and history.equal_samples == history.batches:
+                yield self._equal_samples(history)
             elif history.lows is not None and history.highs is not None:
                 yield from self._constant_features(history, history.lows == history.highs)
 
@@ -137,6 +149,19 @@ class Inputs(Subject):
                        "look at how the inputs are made: an integer division, a normalisation along the wrong dimension "
                        "(mean, std), an encoding that knows none of the words.",
                        at=history.site, causes=(*lines[:4], history.site), symptom="wrong-value")
+
+    def _equal_samples(self, history: InputHistory) -> Finding:
+        lines = lines_of(history.made)
+        return finding("input-informative", "input-degenerate", "all samples of a batch are the same",
+                       f"In all {count_of(len(history.batches), 'observed step')} the {history.batch} samples that "
+                       f"{type(history.module).__name__} was given {at(history.site)} were equal to each other: they are one "
+                       "and the same, most likely one array or object that was stored many times and changed since.",
+                       "store copies: append(state.copy()), or .clone() of a tensor.",
+                       at=history.site, causes=(*lines[:4], *self._stored_at(history.site), history.site), symptom="wrong-value")
+
+    def _stored_at(self, site: Site | None) -> list[Any]:
+        here = locate(site)
+        return [] if here is None else lines_matching(here.file, r"\.(append|add|push|extend|appendleft)\(")[:3]
 
     def _unused(self, history: InputHistory) -> Iterator[Finding]:
         code = getattr(type(history.module).forward, "__code__", None)
@@ -200,6 +225,10 @@ class Inputs(Subject):
         """True if the program says that it overfits one batch on purpose."""
         here = locate(site)
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
+
+
+def _has_equal_rows(values: np.ndarray) -> bool:
+    return values.ndim > 0 and bool((values == values[:1]).all())
 
 
 def _by_line(rounds: dict[Site, set[int]]) -> list[tuple[Site, set[int]]]:

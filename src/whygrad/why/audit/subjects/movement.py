@@ -16,13 +16,27 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.terms import Terms
 from whygrad.why.audit.values import distances, norm, norms, same, sample, samples
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, causes_of, copies_of, grad_of, is_near, notes_of, shape_of, size_of, version_of
-from whygrad.why.locations import expression_at
+from whygrad.why.engine import (
+    array_of,
+    causes_of,
+    copies_of,
+    grad_of,
+    is_module,
+    is_near,
+    notes_of,
+    shape_of,
+    size_of,
+    version_of,
+)
+from whygrad.why.locations import expression_at, locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
+from whygrad.why.run_facts import drop_oldest
 
 # Movement of all steps together, relative to the weights, below which nothing has been learned.
 NOTHING = 1e-5
 MIN_STEPS = 5
+MIN_NOT_RESTORED = 3
 # Steps in a row that leave a weight exactly as it is, after others that moved it; the gradient is no smaller than this share.
 MIN_STUCK, SHARE_OF_GRADIENT = 4, 1e-2
 # A step of this size, relative to the weight, may be lost in rounding: in float32, and in half precision.
@@ -73,7 +87,7 @@ class Moves:
 
 
 class Movement(Subject):
-    every_round = frozenset({"before_step", "after_step"})
+    every_round = frozenset({"before_step", "after_step", "state_loaded", "mode_set"})
     checks = {
         "moves": "the weights move measurably with the steps",
         "not-reset": "nobody but the optimizer sets weights back",
@@ -84,6 +98,26 @@ class Movement(Subject):
         super().__init__(audit)
         self.moves: dict[int, Moves] = {}
         self._is_any_written = False
+        # Models whose state was loaded since the last step, by id: the lines, and whether they were evaluated after it. By line:
+        # how often training went on with a state that was loaded to be evaluated.
+        self._loaded: dict[int, tuple[Any, list[Site], bool]] = {}
+        self._not_restored: dict[Site, int] = {}
+
+    def state_loaded(self, owner: Any, site: Site) -> None:
+        if is_module(owner):
+            self._loaded.setdefault(id(owner), (owner, [], False))[1].append(site)
+
+    def mode_set(self, module: Any, training: bool, site: Site) -> None:
+        known = self._loaded.get(id(module))
+        if known is not None and not training:
+            self._loaded[id(module)] = known[0], known[1], True
+
+    def _note_loaded(self, record: OptimizerRecord) -> None:
+        for module, sites, was_evaluated in self._loaded.values():
+            if was_evaluated and len(sites) == 1 and record.steps and any(id(p) in record.held_ids for p in module.parameters()):
+                self._not_restored[sites[0]] = self._not_restored.get(sites[0], 0) + 1
+                drop_oldest(self._not_restored, MAX_SAMPLES)
+        self._loaded = {}
 
     def _looked_at(self, record: OptimizerRecord) -> list[Any]:
         """While the audit rests: parameters that somebody else writes as well, if that costs no waiting."""
@@ -94,6 +128,8 @@ class Movement(Subject):
         return [p for p in record.parameters if (known := self.moves.get(id(p))) is not None and known.is_written and is_near(p)]
 
     def before_step(self, record: OptimizerRecord) -> None:
+        if self._loaded:
+            self._note_loaded(record)
         looked_at = self._looked_at(record)
         for p in looked_at:
             known = self.moves.get(id(p))
@@ -202,6 +238,15 @@ class Movement(Subject):
         return any(record.steps >= MIN_STEPS for record in self.audit.optimizers.values())
 
     def findings(self) -> Iterator[Finding]:
+        for site, times in self._not_restored.items():
+            if times >= MIN_NOT_RESTORED:
+                here = locate(site)
+                yield finding("not-reset", "weights-reset", "training goes on with weights that were loaded to be evaluated",
+                              f"{count_of(times, 'time')} a state was loaded {at(site)} into the model that is trained, the "
+                              "model was evaluated, and the next step started from the loaded weights (an average, say): the "
+                              "trained ones are lost each time.",
+                              "load it into a copy of the model, or keep the trained state and load it again afterwards.",
+                              at=site, causes=(site, *self._callers_of(here)), symptom="wrong-value")
         for record in self.audit.optimizers.values():
             known = [self.moves[id(p)] for p in record.parameters if id(p) in self.moves]
             if record.steps < 2:
@@ -211,6 +256,11 @@ class Movement(Subject):
             yield from self._stuck(record, known)
             if record.steps >= MIN_STEPS:
                 yield from self._too_small(record, known)
+
+    def _callers_of(self, here: Any) -> list[Any]:
+        """Lines that call the function in which a line stands."""
+        return [] if here is None or here.function == "<module>" else lines_matching(
+            here.file, rf"(?<!def )\b{re.escape(here.function)}\(")[:2]
 
     def _reset(self, record: OptimizerRecord, moves: list[Moves]) -> Iterator[Finding]:
         back = [m for m in moves if len({number for number, _, _ in m.set_back}) >= 2]

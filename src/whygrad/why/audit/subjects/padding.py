@@ -12,7 +12,7 @@ from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_tensor, shape_of
+from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, shape_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -31,10 +31,13 @@ class Padding(Subject):
         super().__init__(audit)
         # By line: calls, labels in all, labels of padding that count, and what made the labels.
         self._calls: dict[Site, tuple[int, int, int, Any]] = {}
+        # By line: calls with padding, those in which the model sees it, the share of such rows, and what made the mask.
+        self._attended: dict[Site, tuple[int, int, float, Any]] = {}
         # By line: the last tokens of sequences, and whether one of them ever had a label.
         self._ends: dict[Site, tuple[set[int], bool]] = {}
 
     def module_called(self, call: ModuleCall) -> None:
+        self._note_attended(call)
         labels, mask = call.kwargs.get("labels"), call.kwargs.get("attention_mask")
         if call.depth or not is_tensor(labels) or not is_tensor(mask) or shape_of(labels) != shape_of(mask):
             return
@@ -46,6 +49,22 @@ class Padding(Subject):
         tokens = call.kwargs.get("input_ids")
         if hidden.ndim == 2 and hidden.any() and not hidden[:, 0].any() and is_tensor(tokens):
             self._note_ends(call.site, array_of(tokens), array_of(labels), (~hidden).sum(1) - 1)
+
+    def _note_attended(self, call: ModuleCall) -> None:
+        """Sequences that end with padding, given to a model that takes a mask, without one."""
+        tokens = call.kwargs.get("input_ids", call.args[0] if call.args else None)
+        pad = getattr(getattr(call.module, "config", None), "pad_token_id", None)
+        if call.depth or not isinstance(pad, int) or not is_tensor(tokens) or len(shape_of(tokens)) != 2 or not is_grad_enabled():
+            return
+        is_padding = array_of(tokens) == pad
+        # At one end of a row, two or more in a row: one may be the end of the sequence.
+        share = float((is_padding[:, -2:].all(1) | is_padding[:, :2].all(1)).mean())
+        mask = call.kwargs.get("attention_mask")
+        is_shown = mask is None or (is_tensor(mask) and shape_of(mask) == shape_of(tokens) and bool(array_of(mask).all()))
+        calls, shown, _, _ = self._attended.get(call.site, (0, 0, 0.0, None))
+        is_bad = is_shown and share >= SHARE and not is_padding.all(1).any()
+        self._attended[call.site] = calls + (share > 0), shown + is_bad, share, self.audit.provenance.of(mask)
+        drop_oldest(self._attended, MAX_SITES)
 
     def _note_ends(self, site: Site, tokens: np.ndarray, labels: np.ndarray, last: np.ndarray) -> None:
         """`last` is the position of each row's last token before the padding."""
@@ -59,9 +78,17 @@ class Padding(Subject):
         drop_oldest(self._ends, MAX_SITES)
 
     def was_seen(self, check: str) -> bool:
-        return bool(self._calls)
+        return bool(self._calls or self._attended)
 
     def findings(self) -> Iterator[Finding]:
+        for site, (calls, shown, share, made) in self._attended.items():
+            if calls >= MIN_CALLS and shown == calls:
+                yield finding("padding", "padding-attended", "padding is attended to like any token",
+                              f"In all {count_of(calls, 'observed call')} of the model {at(site)}, sequences end with padding "
+                              f"({share:.0%} of them in the last), and there is no attention mask that hides it: the model reads "
+                              "it as text, and what it gives depends on how long the others of a batch are.",
+                              "give the model attention_mask=(input_ids != pad_token_id), as the tokenizer returns it.",
+                              at=site, causes=(*lines_of(made)[:2], site), symptom="wrong-value")
         for site, (ends, has_label) in self._ends.items():
             if len(ends) == 1 and not has_label and self._calls[site][0] >= MIN_CALLS:
                 yield finding("padding", "class-ignored", "the end of a sequence never counts in the loss",

@@ -193,11 +193,16 @@ class Parameters(Subject):
         """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
         watch, modules = self.audit.watch, self.audit.modules
         held = {id(p) for known in self.audit.optimizers.values() for p in known.parameters}
+        # An optimizer that made its last step before this one began trains nothing any more.
+        ended = held - {id(p) for known in self.audit.optimizers.values() if known.last_round >= record.first_round
+                        for p in known.parameters}
         orphans = []
         for p in watch.reached:
             ledger = ledger_of(p)
-            if (is_parameter(p) and p.requires_grad and id(p) not in held and ledger is not None and not ledger.held
-                    and ledger.deposit_count >= MIN_STEPS and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
+            if not is_parameter(p) or not p.requires_grad or ledger is None or ledger.deposit_count < MIN_STEPS:
+                continue
+            is_left = id(p) in ended and (notes_of(p).switched_at or (False,))[0]
+            if is_left or (id(p) not in held and not ledger.held and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
                 orphans.append(p)
         if not orphans:
             return None

@@ -60,6 +60,17 @@ class Settings(Subject):
                 yield from self._piled_up(path, module)
                 yield from self._without_momentum(path, module)
         yield from self._flagged()
+        yield from self._late_bound()
+
+    def _late_bound(self) -> Iterator[Finding]:
+        for code, (name, hooks) in self.audit.watch.late_hooks.items():
+            sites = self.audit.watch.hook_sites(code)
+            yield finding("apart", "hook-late-binding", "hooks made in a loop all use the last value of a variable",
+                          f"{count_of(len(hooks), 'hook')} of the function in line {code.co_firstlineno} ran with another "
+                          f"`{name}` than they were registered with{'' if not sites else f' {at(sites[-1])}'}: a function looks "
+                          "a variable up when it runs, and by then the loop has bound it anew. All of them see the last one.",
+                          f"bind the value when the hook is made: lambda g, {name}={name}: ..., or functools.partial.",
+                          causes=(*sites[-1:], (code, 0)), symptom="wrong-value")
 
     def _misspelled(self, record: OptimizerRecord) -> Iterator[Finding]:
         """`p.require_grad = False` sets an attribute that nobody reads."""

@@ -14,6 +14,8 @@ from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import Tensor, array_of, is_tensor, shape_of
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Reference, Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -38,6 +40,8 @@ class TargetHistory:
         self.count = 0
         self.low, self.high = float("inf"), float("-inf")
         self.classes = 0
+        # The size of the dimension of classes, however many there are.
+        self.width = 0
         self.histogram: np.ndarray | None = None
         self.ignored: int | None = None
         self.weightless: list[int] = []
@@ -103,6 +107,7 @@ class Targets(Subject):
         history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
         history.made = self.audit.provenance.of(target) or history.made
         if history.name in CLASSIFYING and values.dtype.kind in "iu" and len(shape_of(prediction)) >= 1:
+            history.width = shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)]
             self._count(history, call, values, shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)])
         if (self.audit.is_observing and is_tensor(call.result) and shape_of(call.result) == values.shape
                 and values.ndim):
@@ -280,6 +285,16 @@ class Targets(Subject):
     def _converted(self, history: TargetHistory) -> Iterator[Finding]:
         """Labels that a conversion to a smaller integer, or to bool, has merged."""
         for made in () if history.made is None else (history.made, *history.made.ancestors()):
+            if made.capacity and history.width > made.capacity:
+                here = locate(made.site)
+                lines = [] if here is None else lines_matching(here.file, r"\b(uint8|int8|ubyte|byte)\b")
+                yield finding("classes", "label-dtype", "labels are stored in a type that cannot hold them",
+                              f"{history.name} {at(history.site)} has {history.width} classes, but its targets come from "
+                              f"integers of 8 bits {at(made.site)}, which hold {made.capacity} values: labels beyond have "
+                              "wrapped around to other classes.",
+                              "store class labels as int64 (torch.long), or at least in 16 bits.",
+                              at=history.site, causes=(*lines[:3], made.site, history.site), symptom="wrong-value")
+                return
             if made.merged:
                 before, after, dtype = made.merged
                 found = finding("classes", "label-dtype", "a conversion merges different labels",

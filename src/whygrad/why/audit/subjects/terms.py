@@ -15,8 +15,8 @@ from whygrad.why.audit.observation import Call
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
-from whygrad.why.engine import end_of, is_node, is_tensor, shape_of, size_of, source_of
-from whygrad.why.gradient_flow import ARITHMETIC, row_name
+from whygrad.why.engine import end_of, is_node, is_parameter, is_tensor, shape_of, size_of, source_of
+from whygrad.why.gradient_flow import ARITHMETIC, row_name, summands_of
 from whygrad.why.locations import expression_at, locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
@@ -25,12 +25,16 @@ from whygrad.why.run_facts import drop_oldest
 MIN_ROUNDS = 3
 MAX_SITES = 256
 MAX_VISITED = 100_000
+# Nodes of a summand that are searched for parameters.
+MAX_SUMMAND = 200
 # A term with a smaller factor than this, beside one with a usual factor, is not there.
 NO_INFLUENCE, USUAL = 1e-8, 1e-3
 # Names of values that are meant to be minimised.
 SAMPLING = re.compile(r"sampl|draw|multinomial|bernoulli|random", re.IGNORECASE)
 # An expression that divides or multiplies.
 DIVIDING = re.compile(r"[/*]|div|mul|mean")
+# A line that divides by the number of batches to be accumulated: by its name, or hidden in a backward() of a library.
+ACCUMULATING = re.compile(r"accum|micro|backward\(", re.IGNORECASE)
 NAMED_LOSS = re.compile(r"loss|penalt|regul|(^|_)(reg|kl|aux|nll|bce|cost|commit|distill|contrast)", re.IGNORECASE)
 
 
@@ -97,6 +101,25 @@ class Terms(Subject):
             passes = self._passes.setdefault(backward.site, {})
             passes[self.audit.round] = passes.get(self.audit.round, 0) + 1
             drop_oldest(passes, MAX_SITES)
+        if self.audit.is_observing and is_node(root):
+            for node in summands_of(root):
+                self._note_gradient_term(node, backward.site)
+
+    def _note_gradient_term(self, summand: Any, loss: Site) -> None:
+        """A summand that reaches no parameter, because it is made of a gradient that was computed without a graph."""
+        pending, found = [summand], None
+        seen: set[int] = set()
+        while pending and len(seen) < MAX_SUMMAND:
+            node = end_of(pending.pop())
+            if is_parameter(node):
+                return
+            if is_node(node) and id(node) not in seen:
+                seen.add(id(node))
+                pending.extend(edge for edge in node.edges if edge is not None)
+                found = found or next((cause for causes in node.cuts or () for cause in causes
+                                       if cause.kind == "no-create-graph"), None)
+        if found is not None and not pending:
+            self._cut.setdefault(found.site, (found, loss, set()))[2].add(self.audit.round)
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         self._visited.add(node.seq)
@@ -141,6 +164,9 @@ class Terms(Subject):
         if row_name(node) not in ("add", "sub") or self._site is None:
             return
         for cause in causes:
+            if cause.kind == "no-create-graph":
+                self._cut.setdefault(cause.site, (cause, self._site, set()))[2].add(self.audit.round)
+                continue
             is_cut = cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") or (
                 cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
             if is_cut and any(reference() is not None for reference in cause.behind):
@@ -181,6 +207,7 @@ class Terms(Subject):
         yield from self._never_differentiated()
         yield from self._scaling()
         yield from self._accumulating()
+        yield from self._not_accumulating()
         yield from self._constant_loss()
 
     def _constant_loss(self) -> Iterator[Finding]:
@@ -302,6 +329,30 @@ class Terms(Subject):
                               "that much too small.",
                               'leave out the division, or use reduction="sum" with it.', at=loss, causes=(batch[1], term.site),
                               symptom="wrong-value")
+
+    def _not_accumulating(self) -> Iterator[Finding]:
+        """A loss that is divided by the number of batches that are to be accumulated, while every batch is applied by itself."""
+        for (loss, _), term in self._terms.items():
+            counts = list(self._passes.get(loss, {}).values())
+            if len(term.rounds) < MIN_ROUNDS or len(counts) < MIN_ROUNDS or max(counts) > 1:
+                continue
+            for factor, site in term.divisions:
+                k = round(1 / factor) if 0 < factor < 0.6 else 0
+                if k >= 2 and abs(factor * k - 1) < 1e-4 and ACCUMULATING.search(expression_at(site)):
+                    steps = [record.stepped_at for record in self.audit.optimizers.values() if record.steps >= MIN_ROUNDS]
+                    here = locate(site)
+                    prepared = [] if here is None else lines_matching(here.file, r"\.prepare\(")
+                    yield finding("scaling", "accumulation-missing", "the loss is divided for batches that are not accumulated",
+                                  f"The loss is divided by {k} {at(site)}, as for the average of {k} batches, but the optimizer "
+                                  f"steps after every backward() {at(loss)}: gradients are not accumulated, and {k} times too "
+                                  "small."
+                                  + (" accelerate skips the steps in between only for an optimizer that was given to prepare()."
+                                     if prepared else ""),
+                                  f"step once for {k} batches"
+                                  + (": give the optimizer to accelerator.prepare()." if prepared else
+                                     ", or leave out the division."),
+                                  at=loss, causes=(*prepared[:1], site, *steps[:1]), symptom="wrong-value")
+                    return
 
     def _accumulating(self) -> Iterator[Finding]:
         for site, passes in self._passes.items() if not self.audit.watch.reads_gradients() else ():
