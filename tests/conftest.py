@@ -46,8 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 # Files with tests of several seconds each, which come first: at the end, one process would be busy with them while others wait.
-LONG = ("tests/why/test_fix.py", "tests/why/test_cost.py", "tests/for_torch/test_ranks.py", "tests/for_torch/test_rank_programs.py",
-        "tests/for_torch/test_fix_on_torch.py", "tests/for_torch/test_torch_pytest_plugin.py")
+LONG = ("tests/why/test_fix.py", "tests/why/test_cost.py", "tests/for_torch/test_ranks.py",
+        "tests/for_torch/test_rank_programs.py", "tests/for_torch/test_fix_on_torch.py",
+        "tests/for_torch/test_torch_pytest_plugin.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
