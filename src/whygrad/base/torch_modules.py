@@ -51,6 +51,7 @@ HOMES = {
     "torch.storage": "whygrad.functional.storage",
     "torch.torch_version": "whygrad.compat.torch_version",
     "torch.types": "whygrad.compat.types",
+    "torch.utils.deterministic": "whygrad.functional.determinism",
     "torch.utils._pytree": "whygrad.base.pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.data._utils.collate": "whygrad.utils.data.collate",

@@ -17,6 +17,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
 from whygrad.functional.creation import CHANNELS_LAST
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
 
@@ -220,6 +221,8 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any = None) -> 
     line = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
     if math.prod(shape) > count:
         longer = np.zeros(math.prod(shape), array.dtype)
+        if determinism.enabled:
+            fill_uninitialized(longer)
         longer[:count] = line
         line = longer
     line = line[:math.prod(shape)]
