@@ -112,6 +112,9 @@ NAMES_ONLY = {name: _define(name, scalar_name, 2, 1, in_numpy=False) for name, s
     ("float4_e2m1fn_x2", "Float4_e2m1fn_x2"))}
 
 NAMES_ONLY["float8_e8m0fnu"].is_signed = False
+NAMES_ONLY |= {name: _define(name, scalar_name, 1, itemsize, in_numpy=False) for name, scalar_name, itemsize in (
+    ("qint8", "QInt8", 1), ("quint8", "QUInt8", 1), ("qint32", "QInt32", 4), ("quint4x2", "QUInt4x2", 1),
+    ("quint2x4", "QUInt2x4", 1))}
 globals().update(NAMES_ONLY)  # for copy and pickle
 
 short, int_, long = int16, int32, int64

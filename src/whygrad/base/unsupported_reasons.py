@@ -62,7 +62,6 @@ _PATTERNS = {
     "use nn.NLLLoss": "*.NLLLoss2d",
     "use nn.LocalResponseNorm": "*.CrossMapLRN2d",
     "use nn.Module": "*.Container",
-    "compute the fused weights from the parameters of both layers": "nn.utils.fus*",
     "no kernel here is chosen by memory format; leave the weights as they are": "nn.utils.convert_conv* nn.utils.memory_format",
     "use torch.func.functional_call": "nn.utils.stateless*",
     "there is one implementation of attention; torch.nn.functional.scaled_dot_product_attention runs it": "nn.attention.*",

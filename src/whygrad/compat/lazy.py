@@ -69,7 +69,8 @@ _MODULES = frozenset({
     "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
-_NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+_NAMEABLE = frozenset({"DeviceObjType", "Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",
+                       "Stream"})
 # Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
 _NOT_IN_ALL = """
     BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage

@@ -199,6 +199,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Poisson(ExponentialFamily):
+    """Poisson, by its rate."""
+
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

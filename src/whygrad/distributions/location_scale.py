@@ -138,6 +138,8 @@ class Cauchy(LocationScale):
 
 
 class StudentT(Distribution):
+    """Student's t, by its degrees of freedom, shifted and scaled."""
+
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

@@ -44,8 +44,8 @@ def leaky_relu_inplace_rule(xp, g, out, slope):
     return xp.leaky_relu_backward(g, out, slope=slope)
 
 
-@elementwise(node="LeakyReluBackward1", x=leaky_relu_inplace_rule)
-def leaky_relu_inplace(xp, x, *, slope):
+@elementwise(node=lambda kinds, statics: statics["node"], x=leaky_relu_inplace_rule)
+def leaky_relu_inplace(xp, x, *, slope, node="LeakyReluBackward1"):
     return xp.where(x > 0, x, x * slope)
 
 
@@ -65,9 +65,15 @@ def elu(xp, x, *, alpha, scale, input_scale, node):
     return xp.where(x > 0, x * scale, xp.expm1(x * input_scale) * (alpha * scale))
 
 
-@elementwise(node=lambda kinds, statics: statics["node"],
-             x=lambda xp, g, out, alpha, scale, input_scale:
-             xp.elu_backward_of_result(g, out, alpha=alpha, scale=scale, input_scale=input_scale))
+def elu_inplace_rule(xp, g, out, alpha, scale, input_scale):
+    if alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by "
+            "calling in-place forward function with a negative slope, please call out-of-place version instead.")
+    return xp.elu_backward_of_result(g, out, alpha=alpha, scale=scale, input_scale=input_scale)
+
+
+@elementwise(node=lambda kinds, statics: statics["node"], x=elu_inplace_rule)
 def elu_inplace(xp, x, *, alpha, scale, input_scale, node):
     return xp.where(x > 0, x * scale, xp.expm1(x * input_scale) * (alpha * scale))
 

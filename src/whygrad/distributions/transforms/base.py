@@ -142,6 +142,8 @@ def _with_event_dim(region: constraints.Constraint, event_dim: int) -> constrain
 
 
 class ComposeTransform(Transform):
+    """Several transforms, one after the other."""
+
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
