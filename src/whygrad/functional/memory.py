@@ -212,6 +212,8 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any = None) -> 
     if shape and (min(shape) < 0 or math.prod(shape) >= 2**63):
         raise RuntimeError("numel: integer multiplication overflow")
     array = self._memory
+    if 0 in shape and math.prod(filter(None, shape)) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
     if math.prod(shape) * array.itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     if array.shape == shape and memory_format is None:
