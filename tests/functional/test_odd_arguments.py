@@ -16,7 +16,8 @@ from oracle import assert_same, outcome
 import whygrad
 
 CALLS = """
-t.zeros(3, 1, 8).view(t.float64); t.zeros(1, 1, dtype=t.float64).view(t.float32); t.zeros(3, 5, 8).permute(1, 0, 2).view(t.float64)
+t.zeros(3, 1, 8).view(t.float64)
+t.zeros(1, 1, dtype=t.float64).view(t.float32); t.zeros(3, 5, 8).permute(1, 0, 2).view(t.float64)
 t.masked.prod(x, dim=[]); t.normal(t.tensor(0.0), 0.0, (2,))
 t.asarray(t.utils.dlpack.to_dlpack(x)); t.asarray(t.utils.dlpack.to_dlpack(x), dtype=t.float64); t.return_types.sort((x, i))
 copy.copy(t.max(x, 0)); copy.deepcopy(t.max(x, 0)); pickle.loads(pickle.dumps(t.max(x, 0)))

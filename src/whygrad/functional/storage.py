@@ -114,7 +114,8 @@ class UntypedStorage(_Storage):
         owner, start = owner_of(array)
         if type(array) is MetaArray:
             owner, self.device = meta_array((start + extent(array),), np.uint8), META
-        self._hold(owner, is_used=True)
+        file = getattr(owner.base, "obj", None)
+        self._hold(owner, file.filename if isinstance(file, _MappedFile) else None, is_used=True)
         return self
 
     @classmethod
