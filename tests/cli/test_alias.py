@@ -49,6 +49,9 @@ def test_modules_are_the_same_objects() -> None:
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
         assert torch.serialization.load is torch.load
+        from torch.nn.utils.weight_norm import WeightNorm
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        assert callable(torch.nn.utils.weight_norm) and callable(torch.nn.utils.spectral_norm)
         import functorch.experimental
         from torch._functorch.make_functional import FunctionalModule
         assert functorch.FunctionalModule is FunctionalModule and "whygrad" in functorch.experimental.__name__
