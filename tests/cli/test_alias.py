@@ -49,6 +49,10 @@ def test_modules_are_the_same_objects() -> None:
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
         assert torch.serialization.load is torch.load
+        import pickle
+        hooked = nn.Linear(1, 1)
+        hooked._register_load_state_dict_pre_hook(print, with_module=True)
+        assert pickle.loads(pickle.dumps(hooked))._load_state_dict_pre_hooks
         from torch.nn.utils.weight_norm import WeightNorm
         from torch.nn.utils.spectral_norm import SpectralNorm
         assert callable(torch.nn.utils.weight_norm) and callable(torch.nn.utils.spectral_norm)
