@@ -436,7 +436,7 @@ def test_every_class_that_carries_torch_s_module_is_found_there() -> None:
     # Parts of the implementation.
     assert sorted(out.split()) == ["AsStridedBackward0", "BackwardBorder", "Fixed", "Generator", "GlobalHooks",
                                    "HookedCall", "Increasing", "Kernels", "LinearCrossEntropyOptions", "Plan",
-                                   "StateDictMethods", "Uninitialized", "WithModule"]
+                                   "StateDictMethods", "Uninitialized"]
 
 
 def test_the_distribution_where_no_torch_is_installed() -> None:
