@@ -83,7 +83,9 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_distributions)
     whygrad.__name__ = "torch"
-    identity.carry_torch_modules([module for name, module in list(sys.modules.items()) if name.startswith("whygrad")])
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("whygrad")}
+    identity.carry_torch_modules(ours.values())
+    identity.import_carried(name for name in ours if name.count(".") == 1)
 
 
 def uninstall() -> None:

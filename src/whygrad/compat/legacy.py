@@ -94,9 +94,11 @@ TYPES: dict[str, tensortype] = {
 
 
 @public(function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised if sizes are given, otherwise from data."""
     check_place("new", None, device, False)
+    if size is not None and not args:
+        args = (Size(size),)
     return construct(args, self.dtype, typed=True)
 
 

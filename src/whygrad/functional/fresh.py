@@ -21,6 +21,12 @@ NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can requi
 _warned: set[str] = set()
 
 
+class Repeats:
+    """torch.set_warn_always: whether what is said once is said every time."""
+
+    always = False
+
+
 def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
@@ -29,6 +35,8 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         raise errors.out_of_memory(error) from None
     except ValueError:
         check_sizes(sizes)
+        if 0 in sizes:
+            raise RuntimeError("Stride calculation overflowed") from None
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 
@@ -90,6 +98,6 @@ def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> 
 
 def warn_once(message: str) -> None:
     """For what torch says only the first time in a program."""
-    if message not in _warned:
+    if message not in _warned or Repeats.always:
         _warned.add(message)
         warn(message)

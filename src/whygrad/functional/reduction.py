@@ -45,7 +45,7 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function take NumPy's `axis` and `keepdims` for `dim` and `keepdim`, as torch does."""
     positional = function.__code__.co_varnames[:function.__code__.co_argcount]
-    checked = "keepdim" in positional and function.__name__ != "norm"
+    checked = "keepdim" in positional and not function.__name__.endswith("norm")
     place = positional.index("keepdim") if checked else len(positional)
 
     @functools.wraps(function)
@@ -496,6 +496,7 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
 
 
 @linalg_function()
+@numpy_names
 def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""

@@ -12,6 +12,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import not_implemented, read_tensor, wrong_type
+from whygrad.functional.determinism import alert_not_deterministic
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
     INDEX_DTYPES,
@@ -161,8 +162,10 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 @public(function=False)
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     check_inplace(self, (self, source))
+    if not accumulate:
+        alert_not_deterministic("put_")
     places, values = _put_arguments(self, index, source)
-    check_disjoint(self, (index, source))
+    check_disjoint(self, (index, source), "put")
     return write("put", self, self, places, values, accumulate=accumulate)
 
 

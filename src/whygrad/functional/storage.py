@@ -256,7 +256,12 @@ class UntypedStorage(_Storage):
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        return memo.setdefault(id(self._owner), self.clone())  # type: ignore[no-any-return]
+        # The array is what is remembered: tensors look for it as well.
+        if id(self._owner) not in memo:
+            memo[id(self._owner)] = self._owner.copy("K")
+        result = UntypedStorage.__new__(UntypedStorage)
+        result._hold(memo[id(self._owner)], is_used=self._is_used)
+        return result
 
     def __sizeof__(self) -> Any:
         return object.__sizeof__(self) + self.nbytes()
@@ -277,6 +282,8 @@ class UntypedStorage(_Storage):
 
 def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
     """The first `nbytes` of a file as memory. A shared file is created, or made longer, as needed."""
+    if not nbytes:
+        return np.empty(0, np.uint8)
     try:
         descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
     except OSError as error:
@@ -288,8 +295,6 @@ def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
             if not shared:
                 raise RuntimeError(f"file <{filename}> size <{held}> is smaller than the required mapping size <{nbytes}>")
             os.ftruncate(descriptor, nbytes)
-        if not nbytes:
-            return np.empty(0, np.uint8)
         return np.frombuffer(mmap.mmap(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY), np.uint8)
     finally:
         os.close(descriptor)

@@ -1,0 +1,27 @@
+"""torch.use_deterministic_algorithms. Everything is deterministic here; torch's functions that are not say so nevertheless."""
+
+from __future__ import annotations
+
+from whygrad.base.errors import warn
+
+TEXT = ("{} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True{})'. ")
+REFUSED = (TEXT + "You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's "
+           "acceptable for your application. You can also file an issue at https://github.com/pytorch/pytorch/issues to help us "
+           "prioritize adding deterministic support for this operation.")
+WARNED = (TEXT + "You can file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
+          "support for this operation.")
+
+
+class determinism:
+    """What was asked for."""
+
+    enabled = False
+    warn_only = False
+
+
+def alert_not_deterministic(caller: str) -> None:
+    """For a function of which torch has no deterministic version."""
+    if determinism.enabled:
+        if not determinism.warn_only:
+            raise RuntimeError(REFUSED.format(caller, ""))
+        warn(WARNED.format(caller, ", warn_only=True"))
