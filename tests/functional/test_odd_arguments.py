@@ -16,6 +16,7 @@ from oracle import assert_same, outcome
 import whygrad
 
 CALLS = """
+F.huber_loss(x, x.double() * 3); F.huber_loss(x.half(), x * 3, reduction='none'); F.huber_loss(x, i, reduction='sum')
 t.zeros(3, 1, 8).view(t.float64)
 t.zeros(1, 1, dtype=t.float64).view(t.float32); t.zeros(3, 5, 8).permute(1, 0, 2).view(t.float64)
 t.masked.prod(x, dim=[]); t.normal(t.tensor(0.0), 0.0, (2,))
