@@ -36,7 +36,20 @@ class _Loader(SecondName):
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
             module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
             _modules_with_getattr.add(spec.name)
+        _name_hidden_submodules(module, spec.name)
         return module
+
+
+def _name_hidden_submodules(package: ModuleType, name: str) -> None:
+    """Give submodules that a function of the same name hides (nn.utils.weight_norm) their second name at once.
+
+    Importing them later by that name would put the module in the function's place.
+    """
+    own = f"{package.__name__}."
+    for full_name, module in list(sys.modules.items()):
+        child = full_name.removeprefix(own)
+        if full_name.startswith(own) and "." not in child and vars(package).get(child, module) is not module:
+            sys.modules[f"{name}.{child}"] = module
 
 
 class _Finder(MetaPathFinder):

@@ -49,6 +49,13 @@ def test_modules_are_the_same_objects() -> None:
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
         assert torch.serialization.load is torch.load
+        import pickle
+        hooked = nn.Linear(1, 1)
+        hooked._register_load_state_dict_pre_hook(print, with_module=True)
+        assert pickle.loads(pickle.dumps(hooked))._load_state_dict_pre_hooks
+        from torch.nn.utils.weight_norm import WeightNorm
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        assert callable(torch.nn.utils.weight_norm) and callable(torch.nn.utils.spectral_norm)
         import functorch.experimental
         from torch._functorch.make_functional import FunctionalModule
         assert functorch.FunctionalModule is FunctionalModule and "whygrad" in functorch.experimental.__name__
@@ -429,7 +436,7 @@ def test_every_class_that_carries_torch_s_module_is_found_there() -> None:
     # Parts of the implementation.
     assert sorted(out.split()) == ["AsStridedBackward0", "BackwardBorder", "Fixed", "Generator", "GlobalHooks",
                                    "HookedCall", "Increasing", "Kernels", "LinearCrossEntropyOptions", "Plan",
-                                   "StateDictMethods", "Uninitialized", "WithModule"]
+                                   "StateDictMethods", "Uninitialized"]
 
 
 def test_the_distribution_where_no_torch_is_installed() -> None:

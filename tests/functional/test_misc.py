@@ -207,6 +207,27 @@ def test_functions_that_are_not_deterministic(call: str, lib: object) -> None:
         lib.use_deterministic_algorithms(False)
 
 
+UNINITIALISED = ["torch.empty(2)", "torch.empty(2, dtype=torch.int8)", "torch.empty(2, dtype=torch.bool)",
+                 "torch.empty_like(torch.zeros(2, 3).t())", "torch.empty_strided((2,), (2,))", "torch.zeros(1).resize_(3)",
+                 "torch.zeros(1).new_empty(2)", "torch.empty(2, dtype=torch.complex64)", "torch.Tensor(2)",
+                 "torch.empty_permuted((2, 2), (1, 0))", "torch.empty(2, dtype=torch.bfloat16).float()"]
+
+
+@pytest.mark.parametrize("text", UNINITIALISED)
+def test_memory_that_nothing_was_written_to(text: str) -> None:
+    found = []
+    for lib in (torch, whygrad):
+        try:
+            lib.use_deterministic_algorithms(True)
+            found.append(eval(text, {"torch": lib}))
+            lib.utils.deterministic.fill_uninitialized_memory = False
+            eval(text, {"torch": lib})
+        finally:
+            lib.use_deterministic_algorithms(False)
+            lib.utils.deterministic.fill_uninitialized_memory = True
+    assert repr(found[0]) == repr(found[1])
+
+
 @pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
 def test_what_is_said_once_may_be_said_always(lib: object) -> None:
     matrix = lib.ones(2, 2)

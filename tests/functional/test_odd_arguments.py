@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 from typing import Any
 
@@ -14,6 +16,12 @@ from oracle import assert_same, outcome
 import whygrad
 
 CALLS = """
+F.huber_loss(x, x.double() * 3); F.huber_loss(x.half(), x * 3, reduction='none'); F.huber_loss(x, i, reduction='sum')
+t.zeros(3, 1, 8).view(t.float64)
+t.zeros(1, 1, dtype=t.float64).view(t.float32); t.zeros(3, 5, 8).permute(1, 0, 2).view(t.float64)
+t.masked.prod(x, dim=[]); t.normal(t.tensor(0.0), 0.0, (2,))
+t.asarray(t.utils.dlpack.to_dlpack(x)); t.asarray(t.utils.dlpack.to_dlpack(x), dtype=t.float64); t.return_types.sort((x, i))
+copy.copy(t.max(x, 0)); copy.deepcopy(t.max(x, 0)); pickle.loads(pickle.dumps(t.max(x, 0)))
 t.linalg.norm(x, axis=0); t.linalg.norm(x, axis=(0, 1), keepdims=True); t.linalg.matrix_norm(x, axis=(0, 1))
 t.linalg.vector_norm(x, axis=1, keepdims=True); x.renorm(2, 0, t.tensor(0.5)); t.isclose(x, x, t.tensor(1), t.tensor(1.0))
 t.topk(t.tensor(1.0), 1); t.topk(t.tensor(1.0), 0); t.bernoulli(t.ones(3), out=t.zeros(3, dtype=t.int8))
@@ -75,7 +83,8 @@ def named(t: Any) -> dict[str, Any]:
     x = t.tensor(np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4))
     holes = x[:, :3].clone()
     holes[0, 1] = math.nan
-    return {"t": t, "F": t.nn.functional, "x": x, "g": x.clone().requires_grad_(), "b": x > 0.3, "i": (x * 2).long(),
+    return {"t": t, "np": np, "copy": copy, "pickle": pickle, "F": t.nn.functional, "x": x,
+            "g": x.clone().requires_grad_(), "b": x > 0.3, "i": (x * 2).long(),
             "j": t.tensor([1, 0]), "c": x * (1 + 2j), "e": t.empty(0), "turned": x.t().contiguous().t(),
             "cube": x.reshape(1, 3, 4), "holes": holes,
             "inf": math.inf, "nan": math.nan}

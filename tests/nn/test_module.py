@@ -204,6 +204,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "swapped on conversion": lambda m: converted(m, "swap"),
     "loaded by swapping": lambda m: loaded(m, False),
     "assigned by swapping": lambda m: loaded(m, True),
+    "converted to another layout": lambda m: (
+        n := m.nn.Linear(3, 2), n._apply(lambda t: t.to_sparse()), n.weight.layout == m.sparse_coo, n.weight.to_dense(),
+        isinstance(n.weight, m.nn.Parameter))[2:],
     "nothing loaded by swapping": lambda m: under(m, "swap", lambda: repr(m.nn.Linear(2, 1, device="meta").load_state_dict(
         m.nn.Linear(2, 1).state_dict()))),
     "loaded by swapping, wrong shape": lambda m: under(m, "swap", lambda: net(m).load_state_dict(

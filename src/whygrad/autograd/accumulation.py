@@ -65,7 +65,7 @@ def finish_leaf(this: Backward, node: AccumulateGrad, g: Any, captures: dict[Nod
     if meta.post_accumulate_hooks:
         hooks.after_accumulation(leaf)
     if more is not None:
-        if is_first and not this.create_graph and g is not None and g.base is None and leaf._grad is not None:
+        if is_first and isinstance(g, (np.ndarray, np.generic)) and g.base is None and leaf._grad is not None:
             g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
         hooks.after_node(node, (), g, this.create_graph)
 

@@ -55,6 +55,7 @@ HOMES = {
     "torch.types": "whygrad.compat.types",
     "torch.utils._contextlib": "whygrad.utils._contextlib",
     "torch.utils._foreach_utils": "whygrad.utils._foreach_utils",
+    "torch.utils.deterministic": "whygrad.functional.determinism",
     "torch.utils._pytree": "whygrad.base.pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.data._utils.collate": "whygrad.utils.data.collate",

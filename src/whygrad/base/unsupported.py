@@ -117,7 +117,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "package", "quantization", "sparse.semi_structured",
     "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension",
-    "utils.data.graph", "utils.deterministic", "utils.file_baton",
+    "utils.data.graph", "utils.file_baton",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle",
     "utils.throughput_benchmark", "utils.weak", "xpu",
 ))

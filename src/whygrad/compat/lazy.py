@@ -121,5 +121,6 @@ def attribute(name: str) -> Any:
         value = missing(f"torch.{name}")
     else:
         return absent("torch", name, sys._getframe(1))
-    setattr(sys.modules["whygrad"], name, value)
+    if name != "Storage":  # which follows the default dtype
+        setattr(sys.modules["whygrad"], name, value)
     return value

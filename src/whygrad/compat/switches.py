@@ -44,7 +44,10 @@ def get_num_interop_threads() -> int:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    determinism.enabled, determinism.warn_only = bool(mode), bool(warn_only)
+    for value, place in ((mode, "'mode' (position 1)"), (warn_only, "'warn_only'")):
+        if type(value) is not bool:
+            raise TypeError(f"_set_deterministic_algorithms(): argument {place} must be bool, not {type(value).__name__}")
+    determinism.enabled, determinism.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -56,7 +59,11 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     mode: Any = {"default": 0, "warn": 1, "error": 2}.get(str(debug_mode), debug_mode)
+    if isinstance(mode, str):
+        raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {mode}")
     if mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
     use_deterministic_algorithms(mode != 0, warn_only=mode == 1)

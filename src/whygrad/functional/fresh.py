@@ -14,6 +14,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
 from whygrad.core.write import bump
 from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.why import record as why
 
 NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can require gradients"
@@ -30,7 +31,8 @@ class Repeats:
 def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
-        return make(sizes, dtype)
+        made = make(sizes, dtype)
+        return fill_uninitialized(made) if make is np.empty and determinism.enabled else made
     except MemoryError as error:
         raise errors.out_of_memory(error) from None
     except ValueError:

@@ -126,7 +126,7 @@ def _alias(obj: Any, wanted: dtypes.dtype | None, copy: bool | None) -> Tensor |
         return from_numpy(np.asarray(obj))
     if isinstance(held := getattr(obj, "bytes", None), np.ndarray):  # a storage
         return frombuffer(held, dtype=wanted or dtypes.get_default_dtype())
-    if hasattr(obj, "__dlpack__"):
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
     try:
         memoryview(obj)

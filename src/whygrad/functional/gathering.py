@@ -257,7 +257,8 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
         raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to "
                            f"source.size(dim): ({length}), for dim: {axis}")
     check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}")
-                 if len(own) == 2 else IndexError("index out of range in self"))
+                 if len(own) > 1 and axis in (0, len(own) - 1) and alpha == 1 and index._array.dtype == np.int64
+                 else IndexError("index out of range in self"))
     if self._array.dtype.kind == "u" and isinstance(alpha, int):
         alpha %= 1 << 8 * self._array.itemsize  # C's arithmetic: -1 is 255
     return (positions(index), source), {"axis": axis, "alpha": alpha}
@@ -370,7 +371,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         if name == "masked_scatter":
             check_overlap(self._array, ())
         else:
-            check_disjoint(self, inputs[1:] if masked else (*args, *kwargs.values()), name)
+            check_disjoint(self, (*args, *kwargs.values()), name)
         return write(name, self, self, *inputs, **statics)
 
     public(name=name, doc=doc, autocast="widest" if name == "index_copy" else None)(changed)

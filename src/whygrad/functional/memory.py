@@ -17,6 +17,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
 from whygrad.functional.creation import CHANNELS_LAST
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
 
@@ -211,6 +212,8 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any = None) -> 
     if shape and (min(shape) < 0 or math.prod(shape) >= 2**63):
         raise RuntimeError("numel: integer multiplication overflow")
     array = self._memory
+    if 0 in shape and math.prod(filter(None, shape)) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
     if math.prod(shape) * array.itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     if array.shape == shape and memory_format is None:
@@ -220,6 +223,8 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any = None) -> 
     line = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
     if math.prod(shape) > count:
         longer = np.zeros(math.prod(shape), array.dtype)
+        if determinism.enabled:
+            fill_uninitialized(longer)
         longer[:count] = line
         line = longer
     line = line[:math.prod(shape)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -195,6 +195,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     places = read_tensor("unravel_index", indices, "indices")._array
     if places.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, Tensor) or not isinstance(shape, (int, Sequence)):
+        kind = "<class 'torch.Tensor'>" if isinstance(shape, Tensor) else type(shape)
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {kind}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     for n in lengths:
         if not isinstance(n, int):

@@ -155,6 +155,8 @@ def _put_arguments(self: Any, index: Any, source: Any) -> tuple[Tensor, Tensor]:
 @public()
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """A copy with `source` written (or added) at places of the flattened tensor."""
+    if not accumulate:
+        alert_not_deterministic("put_")
     places, values = _put_arguments(read_tensor("put", input), index, source)
     return rows.put(input, places, values, accumulate=accumulate)
 

@@ -14,7 +14,7 @@ from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Parameter
 from whygrad.nn.conversion import get_swap_module_params_on_conversion, load_by_swapping
-from whygrad.nn.hooks import WithModule, add_hook
+from whygrad.nn.hooks import _WrappedHook, add_hook
 from whygrad.nn.lazy import is_lazy
 from whygrad.why import record as why
 
@@ -220,7 +220,7 @@ class StateDictMethods:
 
     def _register_load_state_dict_pre_hook(self: Any, hook: Callable[..., Any],
                                            with_module: bool = False) -> RemovableHandle:
-        return add_hook(self._load_state_dict_pre_hooks, WithModule(hook, self) if with_module else hook)
+        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, metadata, strict, missing, unexpected, error_msgs)` before loading."""

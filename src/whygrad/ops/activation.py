@@ -173,14 +173,22 @@ def silu_curvature(xp, x):
     return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-@elementwise(curve="saturating", x=lambda xp, g, x: mish_rule(xp, g, x))
+@elementwise(curve="saturating", x=lambda xp, g, x: xp.mish_backward(g, x))
 def mish(xp, x):
     return x * xp.tanh(xp.softplus(x, beta=1, threshold=20))
 
 
-def mish_rule(xp, g, x):
+@elementwise(node="MulBackward0",
+             grad=lambda xp, g, x: xp.mish_backward(g, x),
+             x=lambda xp, g, grad, x: g * grad * mish_curvature(xp, x))
+def mish_backward(xp, grad, x):
     t = xp.tanh(xp.softplus(x, beta=1, threshold=20))
-    return g * (t + x * xp.sigmoid(x) * (1 - t * t))
+    return grad * (t + x * xp.sigmoid(x) * (1 - t * t))
+
+
+def mish_curvature(xp, x):
+    t, s = xp.tanh(xp.softplus(x, beta=1, threshold=20)), xp.sigmoid(x)
+    return (1 - t * t) * s * (2 + x * (1 - s - 2 * t * s))
 
 
 # GELU: x times the normal distribution function of x ("none"), or a tanh approximation of it ("tanh").
