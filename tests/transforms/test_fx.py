@@ -86,7 +86,7 @@ def proxies(lib: Any) -> Any:
     graph = lib.fx.Graph()
     tracer = lib.fx.proxy.GraphAppendingTracer(graph)
     x, y = (lib.fx.Proxy(graph.placeholder(name), tracer) for name in "xy")
-    out = lib.einsum("ij,jk->ik", x, y).reshape(-1) + lib.stack([x, y], dim=0).shape[0]
+    out = lib.einsum("ij,jk->ik", (x, lib.einsum("ij->ij", y))).flatten(0).reshape(-1) + lib.stack([x, y], dim=0).shape[0]
     graph.output(out.node)
     return str(graph), lib.fx.GraphModule({}, graph)(lib.eye(2), lib.ones(2, 2)).tolist()
 

@@ -164,7 +164,8 @@ def _spelled_out(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     for name, value in bound.arguments.items():
         parameter = bound.signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            by_position += value
+            listed = spec.name == "torch.einsum" and len(value) == 2 and isinstance(value[1], (list, tuple))  # its operands
+            by_position += (value[0], *value[1]) if listed else value
         elif parameter.kind is parameter.VAR_KEYWORD:
             by_keyword |= value
         elif parameter.default is parameter.empty:
