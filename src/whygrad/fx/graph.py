@@ -18,15 +18,17 @@ from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.fx.node import Node, Target, map_arg, qualified_name
 
-OPERATORS = {
-    **{getattr(operator, name): f"{{}} {sign} {{}}" for name, sign in {
-        "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<",
-        "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@", "eq": "==", "ne": "!=", "lt": "<", "gt": ">",
-        "le": "<=", "ge": ">="}.items()},
+BINARY: dict[Any, str] = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.truediv: "/", operator.mod: "%",
+    operator.pow: "**", operator.lshift: "<<", operator.rshift: ">>", operator.and_: "&", operator.or_: "|", operator.xor: "^",
+    operator.matmul: "@"}
+COMPARISONS: dict[Any, str] = {operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.gt: ">", operator.le: "<=",
+                               operator.ge: ">="}
+OPERATORS: dict[Any, str] = {
+    **{function: f"{{}} {sign} {{}}" for function, sign in (BINARY | COMPARISONS).items()},
     operator.getitem: "{}[{}]", operator.neg: "-{}", operator.pos: "+{}", operator.invert: "~{}"}
-IN_PLACE = {getattr(operator, name): f"{{}} {sign}= {{}}" for name, sign in {
-    "iadd": "+", "isub": "-", "imul": "*", "ifloordiv": "//", "itruediv": "/", "imod": "%", "ipow": "**", "ilshift": "<<",
-    "irshift": ">>", "iand": "&", "ior": "|", "ixor": "^", "imatmul": "@"}.items()}
+IN_PLACE: dict[Any, str] = {getattr(operator, f"i{function.__name__.strip('_')}"): f"{{}} {sign}= {{}}"
+                            for function, sign in BINARY.items()}
 # Names that generated code can use without further ado.
 _KNOWN = {"torch": whygrad, "device": device, "inf": float("inf"), "nan": float("nan"), "NoneType": type(None), "fx_pytree": None,
           "pytree": None}

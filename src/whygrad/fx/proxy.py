@@ -16,7 +16,7 @@ from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
 from whygrad.core.tensor import Tensor
 from whygrad.functional.overriding import expect
-from whygrad.fx.graph import OPERATORS, Graph
+from whygrad.fx.graph import BINARY, OPERATORS, Graph
 from whygrad.fx.node import Node, Target, map_aggregate
 from whygrad.random import Generator
 
@@ -191,6 +191,6 @@ def _operator_method(function: Any, reflected: bool) -> Callable[..., Any]:
 for _function in (*OPERATORS, operator.abs):
     _name = _function.__name__.strip("_")
     setattr(Proxy, f"__{_name}__", _operator_method(_function, reflected=False))
-for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor", "matmul"):
-    setattr(Proxy, f"__r{_name.strip('_')}__", _operator_method(getattr(operator, _name), reflected=True))
+for _function in BINARY:
+    setattr(Proxy, f"__r{_function.__name__.strip('_')}__", _operator_method(_function, reflected=True))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
