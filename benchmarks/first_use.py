@@ -2,8 +2,9 @@
 
 Each of examples/ (with few steps), tests/seeds and some of tests/why/cases runs in a process of its own, on both libraries in
 turns. The CPU time of all its threads, from the end of the imports to the end of the program, is compared: most of it is the
-first use of everything, not arithmetic. Modules that a library loads lazily (the compiler of torch's optimizers takes a second,
-whygrad's modules and random numbers 50 ms) are imported before; with --lazy they are part of what is measured.
+first use of everything, not arithmetic. Both have one thread (`--threads`): those that wait for work would count. Modules that
+a library loads lazily (the compiler of torch's optimizers takes a second, whygrad's modules and random numbers 50 ms) are
+imported before; with --lazy they are part of what is measured.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import importlib
 import io
 import json
 import math
+import os
+import pkgutil  # noqa: F401 (runpy loads it for the first program)
 import runpy
 import sys
 import time
@@ -68,8 +71,10 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", help="beginnings of paths, such as examples (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="alternating rounds; the best of each is kept (default 3)")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"training steps of each example (default {STEPS})")
+    parser.add_argument("--threads", type=int, default=1, help="OMP_NUM_THREADS of both libraries (default 1)")
     parser.add_argument("--lazy", action="store_true", help="count the modules that are loaded at their first use")
     args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
     names = [name for name in PATHS if not args.programs or name.startswith(tuple(args.programs))]
     if not names:
         parser.error(f"no program begins like this; there are: {', '.join(PATHS)}")

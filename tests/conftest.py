@@ -45,7 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
 
 
+# Files with tests of several seconds each, which come first: at the end, one process would be busy with them while others wait.
+LONG = ("tests/why/test_fix.py", "tests/why/test_cost.py", "tests/for_torch/test_ranks.py",
+        "tests/for_torch/test_rank_programs.py", "tests/for_torch/test_fix_on_torch.py",
+        "tests/for_torch/test_torch_pytest_plugin.py")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     seed = config.getoption("--shuffle")
     if seed is not None:
         random.Random(seed).shuffle(items)

@@ -11,6 +11,7 @@ its standard output tells how that ended.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import fcntl
 import functools
 import gc
@@ -244,8 +245,9 @@ def run_and_end(function: Callable[[Any], None], argument: Any) -> NoReturn:
         sys.excepthook(type(error), error, frames)
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):  # the program may have closed or removed it
+            stream.flush()
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

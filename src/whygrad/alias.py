@@ -36,7 +36,20 @@ class _Loader(SecondName):
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
             module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
             _modules_with_getattr.add(spec.name)
+        _name_hidden_submodules(module, spec.name)
         return module
+
+
+def _name_hidden_submodules(package: ModuleType, name: str) -> None:
+    """Give submodules that a function of the same name hides (nn.utils.weight_norm) their second name at once.
+
+    Importing them later by that name would put the module in the function's place.
+    """
+    own = f"{package.__name__}."
+    for full_name, module in list(sys.modules.items()):
+        child = full_name.removeprefix(own)
+        if full_name.startswith(own) and "." not in child and vars(package).get(child, module) is not module:
+            sys.modules[f"{name}.{child}"] = module
 
 
 class _Finder(MetaPathFinder):
@@ -83,7 +96,9 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_distributions)
     whygrad.__name__ = "torch"
-    identity.carry_torch_modules([module for name, module in list(sys.modules.items()) if name.startswith("whygrad")])
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("whygrad")}
+    identity.carry_torch_modules(ours.values())
+    identity.import_carried(name for name in ours if name.count(".") == 1)
 
 
 def uninstall() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from whygrad.base.frames import is_own
+from whygrad.base.frames import is_own, with_causes
 
 if TYPE_CHECKING:
     from whygrad.why.audit_session import AuditSession
@@ -370,12 +370,7 @@ def _report_program_lines_only(traceback: TracebackType | None) -> None:
 
 def keep_program_lines(error: BaseException) -> None:
     """Remove the package's frames from the tracebacks of an error and of its causes and contexts."""
-    chain: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    for link in chain:
-        if link is None or id(link) in seen:
-            continue
-        seen.add(id(link))
+    for link in with_causes(error):
         entries = []
         entry = link.__traceback__
         while entry is not None:
@@ -391,4 +386,3 @@ def keep_program_lines(error: BaseException) -> None:
             entry.tb_next = following
         if own:
             link.__traceback__ = own[0]
-        chain += [link.__cause__, link.__context__]

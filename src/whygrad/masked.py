@@ -85,7 +85,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype
          mask: Tensor | None = None) -> Tensor:
     """The product of the elements that are kept."""
     result = _kept(input, mask, 1).to(dtype or _widened(input))
-    for d in reversed(_dims(input, dim)):
+    for d in reversed(_dims(input, dim) if dim is None or isinstance(dim, int) or len(dim) else ()):
         result = result.prod(d, keepdim=bool(keepdim))
     return result  # type: ignore[no-any-return]
 

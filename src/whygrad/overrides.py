@@ -26,6 +26,8 @@ Function = Callable[..., Any]
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode or one of the arguments overrides."""
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError("expected a sequence")
     if state.all_off or state.skips_one:
         state.skips_one = False
         return False

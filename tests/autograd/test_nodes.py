@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -536,6 +537,154 @@ def sequence_numbers(T):
         t.register_hook(lambda g, name=name: order.append(name))
     c.sum().backward()
     return order, [t.grad_fn._sequence_nr() for t in (a, b, c)], x.grad, y.grad, z.grad
+
+
+def accumulator(y):
+    return y.grad_fn.next_functions[0][0]
+
+
+@program
+def a_leaf_has_one_node_while_a_graph_leads_to_it(T):
+    x = leaf(T)
+    y = x * 2
+    node = accumulator(y)
+    node.metadata["kept"] = True
+    same = accumulator(x.exp()) is node, accumulator(x.view_as(x)) is accumulator(x.view_as(x)), node.variable is x
+    facts = node.name(), node.next_functions, node._sequence_nr(), x.grad_fn, hasattr(y.grad_fn, "variable")
+    y.sum().backward()
+    kept = dict(accumulator(x + 1).metadata)
+    del y, node
+    return same, facts, kept, dict(accumulator(x + 1).metadata)
+
+
+@program
+def a_node_keeps_its_leaf(T):
+    x = leaf(T)
+    alive = weakref.ref(x)
+    y = x * 2
+    del x
+    seen = [accumulator(y).variable is alive()]
+    gc.disable()
+    try:
+        y.sum().backward()
+        del y
+        return seen, alive() is None
+    finally:
+        gc.enable()
+
+
+@program
+def hooks_of_a_node_end_with_it(T):
+    x, seen = leaf(T), []
+    accumulator(x.view_as(x)).register_hook(lambda *_: seen.append("gone"))
+    y = x * 2
+    accumulator(y).register_hook(lambda *_: seen.append("node"))
+    x.register_hook(lambda g: seen.append("tensor"))
+    y.sum().backward()
+    del y
+    (x * 3).sum().backward()
+    return seen
+
+
+@program
+def a_leaf_without_gradient(T):
+    class Nothing(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x, seen = leaf(T), []
+    y = Nothing.apply(x)
+    accumulator(y).register_prehook(lambda outputs: seen.append(("before", outputs)))
+    accumulator(y).register_hook(lambda inputs, outputs: seen.append(("after", inputs, outputs)))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append("accumulated"))
+    x.register_hook(lambda g: seen.append(("tensor", g)))
+    y.sum().backward()
+    return seen, x.grad
+
+
+@program
+def switching_a_leaf_keeps_its_node(T):
+    x = leaf(T)
+    y = x * 2
+    node = accumulator(y)
+    x.requires_grad_(False).requires_grad_(True)
+    seen = [accumulator(x * 3) is node]
+    x.detach_().requires_grad_(True)
+    seen.append(accumulator(x * 3) is node)
+    x.data = T.zeros(2)
+    return *seen, accumulator(x * 3) is node, T.autograd.grad(y.sum(), x)
+
+
+@program
+def another_dtype_or_storage_ends_it(T):
+    results = []
+    for change in (lambda x: setattr(x, "data", T.zeros(2, dtype=T.float64)), lambda x: x.set_(T.zeros(2))):
+        x = leaf(T)
+        y = x * 2
+        with T.no_grad():
+            change(x)
+        z = x * 5
+        results += [accumulator(y) is accumulator(z), accumulator(y).variable is x,
+                    T.autograd.grad(y.sum() + z.sum(), x, retain_graph=True),
+                    T.autograd.grad(y.sum(), x, allow_unused=True, retain_graph=True)]
+        if z.dtype is y.dtype:
+            (y + z).sum().backward()
+            results.append(x.grad)
+    return results
+
+
+@program
+def swapped_leaves(T):
+    a, b = leaf(T), T.zeros(2, requires_grad=True)
+    y = a * 2
+    node = accumulator(y)
+    T.utils.swap_tensors(a, b)
+    seen = node.variable is b, accumulator(b * 2) is node, told(lambda: y.sum().backward())
+    (a * 3).sum().backward()
+    return seen, a.grad, b.grad
+
+
+@program
+def a_view_that_is_a_leaf(T):
+    base = T.ones(3, requires_grad=True)
+    with T.no_grad():
+        view = base[:2]
+    view.requires_grad_()
+    y, z = view * 2, view * 3
+    (y + z).sum().backward()
+    return view.grad, base.grad, view.is_leaf, accumulator(y) is accumulator(z)
+
+
+@program
+def a_leaf_as_root(T):
+    x = T.ones((), requires_grad=True)
+    x.register_hook(lambda g: g * 3)
+    x.backward()
+    return x.grad, T.autograd.grad(x, x), told(lambda: T.autograd.grad(x, leaf(T)))
+
+
+@program
+def leaves_recorded_by_several_threads(T):
+    same = []
+    for _ in range(20):
+        x, start, made = leaf(T), threading.Barrier(4), []
+
+        def record(x=x, start=start, made=made):
+            start.wait()
+            made.append(x * 2)
+
+        threads = [threading.Thread(target=record) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        same.append(len({id(accumulator(y)) for y in made}))
+    return same
 
 
 @parity(PROGRAMS)

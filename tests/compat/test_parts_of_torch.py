@@ -72,6 +72,8 @@ def test_custom_ops(lib: Any) -> None:
     def _(x: Any, scale: float = 1.0) -> Any:
         return lib.empty_like(x)
 
+    assert scaled_sine(lib.empty(2, 3, device="meta")).shape == (2, 3)
+
     def save(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.save_for_backward(inputs[0])
         ctx.scale = inputs[1]
@@ -86,6 +88,16 @@ def test_custom_ops(lib: Any) -> None:
         _ = lib.ops.whygrad_tests.nowhere
     with pytest.raises(RuntimeError, match=r"whygrad_tests::scaled_sine\(\)"):
         scaled_sine()
+
+
+@BOTH
+def test_ops_of_aten(lib: Any) -> None:
+    aten, a, b = lib.ops.aten, lib.ones(2, 3), lib.ones(3, 2)
+    assert aten.mm(a, b).tolist() == aten.mm.default(a, b).tolist() == [[3.0, 3.0]] * 2
+    assert aten.add.Tensor(a, a, alpha=2).sum().item() == 18.0
+    aten.add_(a, 1)
+    assert aten.sum.dim_IntList(a, [1]).tolist() == [6.0, 6.0]
+    assert (str(aten.mm), aten.mm == aten.mm, aten.mm == aten.bmm) == ("aten.mm", True, False)
 
 
 @BOTH

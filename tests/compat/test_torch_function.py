@@ -254,7 +254,14 @@ PROGRAMS = {
             return a * 2
         log.lines.append([wrapped(d), kind_of(wrapped(x))])
         log.lines.append([O.has_torch_function_unary(d), O.has_torch_function_variadic(x, 3), O.has_torch_function_variadic(x, s),
-                          O.is_tensor_like(d), O.is_tensor_like(x), O.is_tensor_like(3), O.has_torch_function_unary(w)])""",
+                          O.is_tensor_like(d), O.is_tensor_like(x), O.is_tensor_like(3), O.has_torch_function_unary(w)])
+        try:
+            O.has_torch_function(3)
+        except TypeError as error:
+            log.lines.append(str(error))""",
+    "numbers and others, broadcast": """
+        log.lines.append(T.distributions.utils.broadcast_all(d, 2))
+        T.as_tensor(s)""",
     "one hop is skipped": """
         class Twice(T.Tensor):
             @classmethod

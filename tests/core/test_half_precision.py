@@ -207,3 +207,17 @@ def test_long_sums_are_as_good_as_torchs(call: str, dtype: str) -> None:
         worst.append([float(np.abs(a - b).mean() / np.abs(b).mean()) for a, b in zip(*found, strict=True)])
     for theirs, ours in zip(*worst, strict=True):
         assert ours <= 1.5 * theirs + 1e-4
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_rounded_once(dtype: str) -> None:
+    """The gradient of mish, and a normed weight, are computed in float32 and rounded at the end."""
+    x = np.random.default_rng(3).normal(size=(6, 7)).astype(np.float32)
+    found = []
+    for lib in (torch, whygrad):
+        t = lib.tensor(x).to(getattr(lib, dtype)).requires_grad_()
+        weight = lib._weight_norm(t.detach(), t.detach()[:, :1].abs(), 0)
+        found.append([lib.autograd.grad(lib.nn.functional.mish(t).sum(), t)[0].float().numpy(), weight.float().numpy()])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=2**-10 if dtype == "float16" else 2**-7)
+        assert (ours == theirs).mean() > 0.9

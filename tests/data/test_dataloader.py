@@ -343,6 +343,28 @@ def test_warnings() -> None:
         list(loader)
 
 
+class TooLong(IterableDataset):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return iter(range(3))
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_workers_that_all_load_everything() -> None:
+    texts = []
+    for data in (torch.utils.data, whygrad.utils.data):
+        kind = type("TooLong", (data.IterableDataset,), {"__iter__": TooLong.__iter__, "__len__": TooLong.__len__})  # type: ignore[attr-defined]
+        loader = data.DataLoader(kind(), batch_size=None, num_workers=1)  # type: ignore[attr-defined]
+        len(loader)
+        iterator = iter(loader)
+        texts.append([loader._auto_collation, [process.is_alive() for process in iterator._workers]])
+        with pytest.warns(UserWarning, match="Length of IterableDataset") as caught:
+            list(iterator)
+        texts[-1].append(str(caught[0].message).partition("reported")[2])
+    assert texts[0] == texts[1]
+
+
 def test_no_processes_are_left() -> None:
     deadline = time.monotonic() + 30
     while multiprocessing.active_children() and time.monotonic() < deadline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -181,3 +183,68 @@ def test_functions_of_nn_in_the_torch_namespace() -> None:
         assert t.to_dense() is t
         assert t.is_set_to(t.view(2, 3, 4))
         assert not t.is_set_to(t.clone())
+
+
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+@pytest.mark.parametrize("call", ["T.ones(3).put_(T.tensor([0]), T.ones(1))",
+                                  "F.max_unpool1d(T.ones(1, 1, 2), T.zeros(1, 1, 2, dtype=T.int64), 2)",
+                                  "F.max_unpool2d(T.ones(1, 1, 2, 2), T.zeros(1, 1, 2, 2, dtype=T.int64), 2)"])
+def test_functions_that_are_not_deterministic(call: str, lib: object) -> None:
+    """They are here, but a program that is refused by torch is refused."""
+    names = {"T": lib, "F": lib.nn.functional}
+    try:
+        lib.use_deterministic_algorithms(True)
+        with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+            eval(call, names)
+        lib.use_deterministic_algorithms(True, warn_only=True)
+        with pytest.warns(UserWarning, match="does not have a deterministic implementation"):
+            eval(call, names)
+        lib.ones(3).put_(lib.tensor([0]), lib.ones(1), accumulate=True)
+        lib.use_deterministic_algorithms(False, warn_only=True)
+        assert lib.is_deterministic_algorithms_warn_only_enabled()
+        assert lib.get_deterministic_debug_mode() == 0
+    finally:
+        lib.use_deterministic_algorithms(False)
+
+
+UNINITIALISED = ["torch.empty(2)", "torch.empty(2, dtype=torch.int8)", "torch.empty(2, dtype=torch.bool)",
+                 "torch.empty_like(torch.zeros(2, 3).t())", "torch.empty_strided((2,), (2,))", "torch.zeros(1).resize_(3)",
+                 "torch.zeros(1).new_empty(2)", "torch.empty(2, dtype=torch.complex64)", "torch.Tensor(2)",
+                 "torch.empty_permuted((2, 2), (1, 0))", "torch.empty(2, dtype=torch.bfloat16).float()"]
+
+
+@pytest.mark.parametrize("text", UNINITIALISED)
+def test_memory_that_nothing_was_written_to(text: str) -> None:
+    found = []
+    for lib in (torch, whygrad):
+        try:
+            lib.use_deterministic_algorithms(True)
+            found.append(eval(text, {"torch": lib}))
+            lib.utils.deterministic.fill_uninitialized_memory = False
+            eval(text, {"torch": lib})
+        finally:
+            lib.use_deterministic_algorithms(False)
+            lib.utils.deterministic.fill_uninitialized_memory = True
+    assert repr(found[0]) == repr(found[1])
+
+
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_what_is_said_once_may_be_said_always(lib: object) -> None:
+    matrix = lib.ones(2, 2)
+    try:
+        lib.set_warn_always(True)
+        assert lib.is_warn_always_enabled()
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="This overload of addmm is deprecated"):
+                lib.addmm(2, matrix, matrix, matrix)
+    finally:
+        lib.set_warn_always(False)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])
+def test_a_storage_and_its_tensor_are_copied_as_one(lib: object) -> None:
+    x = lib.arange(4.0)
+    storage, tensor, part = copy.deepcopy([x.storage(), x, x[1:]])
+    storage[1] = 9
+    assert (tensor[1], part[0], x[1]) == (9, 9, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 from typing import Any
 
@@ -14,6 +16,29 @@ from oracle import assert_same, outcome
 import whygrad
 
 CALLS = """
+F.huber_loss(x, x.double() * 3); F.huber_loss(x.half(), x * 3, reduction='none'); F.huber_loss(x, i, reduction='sum')
+t.zeros(3, 1, 8).view(t.float64)
+t.zeros(1, 1, dtype=t.float64).view(t.float32); t.zeros(3, 5, 8).permute(1, 0, 2).view(t.float64)
+t.masked.prod(x, dim=[]); t.normal(t.tensor(0.0), 0.0, (2,))
+t.asarray(t.utils.dlpack.to_dlpack(x)); t.asarray(t.utils.dlpack.to_dlpack(x), dtype=t.float64); t.return_types.sort((x, i))
+copy.copy(t.max(x, 0)); copy.deepcopy(t.max(x, 0)); pickle.loads(pickle.dumps(t.max(x, 0)))
+t.linalg.norm(x, axis=0); t.linalg.norm(x, axis=(0, 1), keepdims=True); t.linalg.matrix_norm(x, axis=(0, 1))
+t.linalg.vector_norm(x, axis=1, keepdims=True); x.renorm(2, 0, t.tensor(0.5)); t.isclose(x, x, t.tensor(1), t.tensor(1.0))
+t.topk(t.tensor(1.0), 1); t.topk(t.tensor(1.0), 0); t.bernoulli(t.ones(3), out=t.zeros(3, dtype=t.int8))
+t.tensor(t.UntypedStorage([0, 0, 128, 63]), dtype=t.float32)
+t.zeros(5, dtype=t.uint8).index_add_(0, t.tensor([0]), t.ones(1, dtype=t.uint8), alpha=-1); x.new(size=(2, 0))
+t.ones(np.array(3), 2); t.ones((np.array(3),)); x.double().type(t.Tensor); t.logcumsumexp(x, axis=0); t.true_divide(1.0, 2.0)
+t.multiply(2, 3)
+t.arange(0, 3, inf); t.randperm(256, dtype=t.uint8).sum(); t.zeros(2, dtype=t.uint8).fill_(-100); t.full((2,), -1, dtype=t.uint8)
+t.addr(i, i[:, 0], x[0], beta=1.5); F.hardshrink(t.tensor([0.5, 0.4], dtype=t.bfloat16), 0.4)
+t.log1p(t.tensor([1e-20 + 1e-20j, 3 - 4j, 0.3j], dtype=t.complex128)); t.rot90(x, 1, (0, -1))
+t.topk(t.tensor([nan, inf, 1e4, 0, -1e4, -inf], dtype=t.bfloat16), 4)
+t.topk(t.tensor([1.0, nan, 2.0]).bfloat16(), 2, largest=False)
+t.zeros(2, 3, 4, 5).resize_(2, 3, 4, 6, memory_format=t.channels_last).zero_()
+t.zeros(2, 3).resize_as_(t.zeros(2, 3, 4, 5).to(memory_format=t.channels_last), memory_format=t.preserve_format).zero_()
+t.zeros(2, 3).resize_as_(t.zeros(2, 3, 4, 5).to(memory_format=t.channels_last)).zero_()
+t.ones(2, 3).dim_order(ambiguity_check=True); x.clone().map_(x[:1], lambda a, b: a + b)
+x.clone().map2_(x[:1], x, lambda a, b, c: a + b * c)
 t.dist(i, i); t.dist(b, x); t.dist(b, b); t.dist(x, i); t.bincount(x[0]); t.bincount(b); t.bincount(b[0]); t.bincount(e)
 t.histc(i.to(t.uint8), bins=3, min=-1, max=1); t.nonzero(x > 0); t.argwhere(i); t.nonzero(turned); t.rot90(turned, 0)
 t.rot90(turned, 4); t.rot90(turned); turned.put(j, x[0, :2]); t.block_diag(e, x[0]); t.block_diag(e)
@@ -58,7 +83,8 @@ def named(t: Any) -> dict[str, Any]:
     x = t.tensor(np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4))
     holes = x[:, :3].clone()
     holes[0, 1] = math.nan
-    return {"t": t, "F": t.nn.functional, "x": x, "g": x.clone().requires_grad_(), "b": x > 0.3, "i": (x * 2).long(),
+    return {"t": t, "np": np, "copy": copy, "pickle": pickle, "F": t.nn.functional, "x": x,
+            "g": x.clone().requires_grad_(), "b": x > 0.3, "i": (x * 2).long(),
             "j": t.tensor([1, 0]), "c": x * (1 + 2j), "e": t.empty(0), "turned": x.t().contiguous().t(),
             "cube": x.reshape(1, 3, 4), "holes": holes,
             "inf": math.inf, "nan": math.nan}

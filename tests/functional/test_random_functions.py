@@ -298,3 +298,29 @@ def test_indices_say_that_they_have_no_gradient() -> None:
     weights = whygrad.tensor([1., 2.], requires_grad=True)
     (cause,) = whygrad.multinomial(weights, 1)._cause
     assert cause.kind == "non-differentiable-op"
+
+
+@pytest.mark.parametrize("call", """
+    Sobol(5).draw(9)
+    Sobol(1111).draw(40)
+    Sobol(1111).sobolstate
+    Sobol(4, scramble=True, seed=3).draw(5, dtype=torch.float64)
+    Sobol(40, scramble=True).draw(5)
+    Sobol(4, scramble=True, seed=3).fast_forward(10).draw(2)
+    Sobol(4).fast_forward(1).fast_forward(3).draw(2)
+    Sobol(4).fast_forward(3).reset().draw(2)
+    Sobol(4).draw(3, out=torch.zeros(0))
+    Sobol(4).draw_base2(3)
+    Sobol(4).fast_forward(3).draw_base2(2)
+    Sobol(4).draw(0)
+    Sobol(0)
+    Sobol(21202)
+    Sobol(4, True, 7)
+""".strip().splitlines())
+def test_sobol_sequences(call: str) -> None:
+    compare(call.strip(), "Sobol = torch.quasirandom.SobolEngine")
+
+
+def test_sobol_sequences_have_an_end() -> None:
+    with pytest.raises(NotImplementedError, match="more than 1111 dimensions"):
+        whygrad.quasirandom.SobolEngine(1112)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 import pickle
 import warnings
 from collections.abc import Callable
@@ -299,6 +300,47 @@ def test_bags_with_sparse_gradients(mode: str) -> None:
     compare(lambda t: trained_embedding(t, "SparseAdam", mode))
 
 
+def test_sparse_gradients_of_one_pattern() -> None:
+    """Values that were expanded are concatenated, others are added."""
+    def case(t: Any) -> Any:
+        results = []
+        for weigh in (t.sum, lambda x: (x * t.arange(6.0).view(3, 2)).sum()):
+            embed = t.nn.Embedding(5, 2, sparse=True)
+            for _ in range(2):
+                weigh(embed(t.tensor([4, 1, 3]))).backward()
+            results.append([embed.weight.grad._indices().tolist(), embed.weight.grad._values().tolist()])
+        return results
+
+    compare(case)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 4, 3), (0, 3)])
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_linear_of_a_sparse_weight(shape: tuple[int, ...], layout: str) -> None:
+    def case(t: Any) -> Any:
+        weight = getattr(t.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]), layout)().requires_grad_()
+        x = t.arange(float(math.prod(shape))).reshape(shape).requires_grad_()
+        out = t.nn.functional.linear(x, weight, None if len(shape) == 2 else t.ones(2))
+        (out * out).sum().backward()
+        return out.tolist(), x.grad.tolist(), weight.grad.to_dense().tolist()
+
+    compare(case)
+
+
+def test_embeddings_without_elements() -> None:
+    def case(t: Any) -> Any:
+        results = []
+        for rows, width, index in ((0, 0, [[]]), (4, 0, []), (4, 2, [])):
+            embed = t.nn.Embedding(rows, width, sparse=True)
+            out = embed(t.tensor(index, dtype=t.int64))
+            out.sum().backward()
+            results.append([tuple(out.shape), tuple(embed.weight.grad._indices().shape), tuple(embed.weight.grad._values().shape),
+                            embed.weight.grad.to_dense().tolist()])
+        return results
+
+    compare(case)
+
+
 def test_sparse_gradients_meet_dense_ones() -> None:
     def case(t: Any) -> Any:
         w = t.ones(4, 2, requires_grad=True)
@@ -317,6 +359,9 @@ def test_sparse_gradients_meet_dense_ones() -> None:
         results.append(t.autograd.grad((embed(index, w, sparse=True) ** 2).sum(), w)[0].to_dense())
         w.grad = None
         (embed(index, w, sparse=True).sum() + w.sum()).backward()
+        rows = embed(index, w, sparse=True)
+        rows.grad_fn.next_functions[0][0].register_hook(lambda inputs, outputs: seen.append(described(outputs)))
+        rows.sum().backward()
         return [*results, w.grad, seen]
 
     compare(case)

@@ -165,8 +165,19 @@ def test_memory_of_files(lib: object, tmp_path: Path) -> None:
     assert (private.tolist(), lib.IntStorage.from_file(path, False, 3).tolist()) == ([9, 2], [1, 2, 3])
     assert lib.UntypedStorage.from_file(path, True, 4).filename == path
     assert lib.UntypedStorage.from_file(path, False, 4).filename is None
+    assert (written.untyped_storage().filename, private.untyped_storage().filename) == (path, None)
     with pytest.raises(RuntimeError, match="size <12> is smaller than the required mapping size <16>"):
         lib.from_file(path, size=4, dtype=lib.int32)
+
+
+@BOTH
+def test_the_default_storage(lib: object) -> None:
+    try:
+        lib.set_default_dtype(lib.float64)
+        assert lib.Storage is lib.DoubleStorage
+    finally:
+        lib.set_default_dtype(lib.float32)
+    assert lib.Storage is lib.FloatStorage
 
 
 def test_the_memory_of_tensors_is_not_reallocated() -> None:

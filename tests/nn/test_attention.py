@@ -236,6 +236,8 @@ MODULES: list[tuple[str, tuple[Any, ...], str]] = [
     ("MultiheadAttention(8, 2)", (X, MASK), "a, a, a, attn_mask=b, is_causal=True, need_weights=False"),
     ("MultiheadAttention(8, 2)", (X, PADDING, f(5, 5)), "a, a, a, b, attn_mask=c"),
     ("MultiheadAttention(8, 2, dtype=m.float64)", (X.astype(np.float64),), "a, a, a"),
+    ("MultiheadAttention(8, 2)", (f(5, 0, 8),), "a, a, a, need_weights=False"),
+    ("TransformerEncoderLayer(8, 2, 12, batch_first=True)", (f(0, 5, 8),), "a"),
     ("TransformerEncoderLayer(8, 2, 12)", (X,), "a"),
     ("TransformerEncoderLayer(8, 2, 12, 0.0, 'gelu', norm_first=True)", (X, MASK), "a, b"),
     ("TransformerEncoderLayer(8, 2, 12, batch_first=True, bias=False)", (f(2, 5, 8), MASK, PADDING), "a, b, c"),

@@ -134,6 +134,16 @@ def test_what_is_not_finite_makes_no_noise() -> None:
         check(lambda m, t: eval(f"m.nn.functional.{expression}", {"m": m, "t": t.detach()}), [x])
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_gradients_without_channels(stride: int) -> None:
+    found = []
+    for m in (torch, whygrad):
+        x, w = m.ones(2, 0, 8, requires_grad=True), m.ones(3, 0, 2, requires_grad=True)
+        m.nn.functional.conv1d(x, w, None, stride).sum().backward()
+        found.append([tuple(x.grad.shape), tuple(w.grad.shape)])
+    assert found[0] == found[1]
+
+
 def test_conv_tbc() -> None:
     check(lambda m, x, w, b: m.conv_tbc(x, w, b, 1), [f(5, 2, 4), f(3, 4, 5), f(5)])
 

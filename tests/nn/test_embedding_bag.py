@@ -45,6 +45,14 @@ def test_value_and_gradient(options: str, mode: str) -> None:
                   [TABLE.astype(dtype)], order=1)
 
 
+@pytest.mark.parametrize(("mode", "options"), [("max", ""), ("mean", "padding_idx=1"), ("sum", "padding_idx=0"), ("sum", "")])
+def test_indices_beyond_the_last_offset(mode: str, options: str) -> None:
+    """They belong to the last bag, but for torch's fast kernels, which do not take float64."""
+    for last in (2, 3):
+        check(lambda m, table: bags(m, table, f"offsets.new_tensor([0, 2, {last}]), mode='{mode}', include_last_offset=True, "
+                                              f"{options}"), [TABLE], order=1)
+
+
 @pytest.mark.parametrize("options", ["", "padding_idx=1", "scale_grad_by_freq=True"])
 def test_weights_for_each_index(options: str) -> None:
     weighted = f"mode='sum', per_sample_weights=w, {options}"

@@ -204,11 +204,21 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "swapped on conversion": lambda m: converted(m, "swap"),
     "loaded by swapping": lambda m: loaded(m, False),
     "assigned by swapping": lambda m: loaded(m, True),
+    "converted to another layout": lambda m: (
+        n := m.nn.Linear(3, 2), n._apply(lambda t: t.to_sparse()), n.weight.layout == m.sparse_coo, n.weight.to_dense(),
+        isinstance(n.weight, m.nn.Parameter))[2:],
+    "nothing loaded by swapping": lambda m: under(m, "swap", lambda: repr(m.nn.Linear(2, 1, device="meta").load_state_dict(
+        m.nn.Linear(2, 1).state_dict()))),
     "loaded by swapping, wrong shape": lambda m: under(m, "swap", lambda: net(m).load_state_dict(
         {**net(m).state_dict(), "scale": m.ones(2, 2)})),
     "load by a method of its own": lambda m: under(m, "swap", lambda: loading_itself(m)),
     "swap a tensor with a weak reference": lambda m: (t := m.ones(2), [weakref.ref(t), m.utils.swap_tensors(t, m.ones(3))]),
     "swap a view": lambda m: (x := m.ones(3), v := x[:2], m.utils.swap_tensors(v, w := m.zeros(4)), v, w, w._is_view()),
+    "to with copy": lambda m: net(m).to("cpu", copy=True),
+    "to with copy by position": lambda m: net(m).to(m.float64, False, True),
+    "to without waiting": lambda m: net(m).to("cpu", m.float64, True).state_dict(),
+    "a handle's registry": lambda m: (n := net(m), h := n.register_forward_hook(print), list(h.hooks_dict_ref()) == [h.id])[-1],
+    "materialize by a number": lambda m: (p := m.nn.UninitializedParameter(), p.materialize(4), tuple(p.shape))[-1],
     "loading leaves no cycle": lambda m: unreferenced(m),
     "module list": lambda m: m.nn.ModuleList([m.nn.Linear(1, 1), m.nn.Linear(1, 1), m.nn.ReLU()]),
     "empty module list": lambda m: m.nn.ModuleList(),
@@ -238,6 +248,27 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     same(PROGRAMS[name])
+
+
+def fused(m: Any, layer: str, norm: str, **options: Any) -> Any:
+    """The parameters of a layer and a batch norm in one, and what it computes."""
+    first = eval(f"nn.{layer}", {"nn": m.nn}).eval()
+    second = eval(f"nn.{norm}", {"nn": m.nn}).eval()
+    for i, buffer in enumerate(second.buffers()):
+        buffer.add_(i + 1)
+    fuse = m.nn.utils.fuse_linear_bn_eval if "Linear" in layer else m.nn.utils.fuse_conv_bn_eval
+    result = fuse(first, second, **options)
+    x = m.arange(48.0).reshape(4, 3, 4)[:, :, 0] if "Linear" in layer else m.arange(48.0).reshape(1, 3, 4, 4)
+    return result.state_dict(), [p.requires_grad for p in result.parameters()], (result(x) - second(first(x))).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize(("layer", "norm", "options"), [
+    ("Conv2d(3, 4, 2)", "BatchNorm2d(4)", {}), ("Conv2d(3, 4, 2, bias=False)", "BatchNorm2d(4, affine=False)", {}),
+    ("ConvTranspose2d(3, 4, 2)", "BatchNorm2d(4)", {"transpose": True}), ("Linear(3, 4)", "BatchNorm1d(4)", {}),
+    ("Linear(3, 4, bias=False).requires_grad_(False)", "BatchNorm1d(4)", {}), ("Linear(3, 4)", "BatchNorm1d(5)", {}),
+    ("Conv2d(3, 4, 2)", "BatchNorm2d(4, track_running_stats=False)", {})])
+def test_fusion(layer: str, norm: str, options: dict[str, Any]) -> None:
+    same(lambda m: fused(m, layer, norm, **options))
 
 
 def test_assignments() -> None:

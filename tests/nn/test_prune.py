@@ -97,6 +97,8 @@ def test_pruned_networks(change: Callable[..., None]) -> None:
     lambda prune, m: prune.custom_from_mask(m[0], "weight", m[0].bias),
     lambda prune, m: prune.PruningContainer().add_pruning_method(3),
     lambda prune, m: prune.BasePruningMethod(),
+    lambda prune, m: prune._validate_pruning_amount_init(amount=-0.1),
+    lambda prune, m: prune._validate_pruning_amount(amount=20, tensor_size=19),
 ])
 def test_errors(call: Callable[..., Any]) -> None:
     texts = []
@@ -105,6 +107,12 @@ def test_errors(call: Callable[..., Any]) -> None:
             call(lib.nn.utils.prune, network(lib))
         texts.append((caught.type, str(caught.value).replace("whygrad.", "torch.")))
     assert texts[0] == texts[1]
+
+
+def test_number_of_pruned_parameters() -> None:
+    for amount in (0, 3, 0.4, 1.0):
+        ours, theirs = (lib.nn.utils.prune._compute_nparams_toprune(amount, 15) for lib in (whygrad, torch))
+        assert ours == theirs
 
 
 def test_a_method_of_ones_own() -> None:

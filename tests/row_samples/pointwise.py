@@ -83,6 +83,7 @@ SAMPLES |= {
     "log_sigmoid": [*unary(), case(some(-90.0, 90.0))],
     "log_sigmoid_backward": [case(real(2, 3), real(2, 3, seed=1))],
     "silu": unary(), "mish": unary(),
+    "mish_backward": [case(real(2, 3), real(2, 3, seed=1)), case(real(), real(seed=1))],
     "silu_backward": [case(real(2, 3), real(2, 3, seed=1)), case(real(), real(seed=1))],
     "gelu": [*unary(approximate="none"), *unary(approximate="tanh")],
     "gelu_backward": [case(real(2, 3), real(2, 3, seed=1), approximate=a) for a in ("none", "tanh")],

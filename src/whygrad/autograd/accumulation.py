@@ -14,6 +14,7 @@ import numpy as np
 
 from whygrad.autograd import hooks
 from whygrad.backends import tensor as xp
+from whygrad.backends.numpy_convert import cast_array
 from whygrad.base import acceleration
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
@@ -21,7 +22,7 @@ from whygrad.base.overlap import check_overlap
 from whygrad.base.version import Swapped
 from whygrad.core.engine import Backward
 from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import cast_array
+from whygrad.core.node import AccumulateGrad, Node
 from whygrad.core.record import specialization_of
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, wrap
@@ -37,50 +38,44 @@ add_into: Any = np.add  # (a, b, out)
 acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 
 
-def finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Any, Any] | None, deposit_captured: bool,
+def finish_leaf(this: Backward, node: AccumulateGrad, g: Any, captures: dict[Node, Any] | None, deposit_captured: bool,
                 held: int) -> None:
     """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
-    meta = leaf._meta
-    if meta is not None and meta.hooks:
-        this.node = leaf
-        g = hooks.on_leaf(leaf, g, this.create_graph)
+    leaf, more = node.leaf, node.extra
+    if more is not None:
+        this.node = node
+        g = hooks.on_output(node, g, this.create_graph)
         held = 0  # what a hook returns may be its own
-    if captures is not None and leaf in captures:
-        captures[leaf] = g
+    if captures is not None:
+        captures[node] = g
         if not deposit_captured:
             return
-    if g is None:
-        return
-    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
-    if accumulator is not None and accumulator.extra is not None:
-        g = hooks.before_node(accumulator, g, this.create_graph)
-        held = 0
-    if why.watching is not None and why.watching.traces:
-        why.watching.depositing(leaf, this, g)
-        meta, held = leaf._meta, 0  # the watch has looked at it
-    first = accumulator is not None and leaf._grad is None
-    if this.create_graph:
-        deposit_recorded(leaf, g)
-    else:
-        deposit(leaf, g, this.causes, held)
-    if meta is None:
-        leaf.meta.reached_by = this
-        return
-    meta.reached_by = this
+    if more is not None:
+        g = hooks.before_node(node, g, this.create_graph)
+    is_first, meta = leaf._grad is None, leaf._meta
+    if g is not None:
+        if why.watching is not None and why.watching.traces:
+            why.watching.depositing(leaf, this, g)
+            held = 0  # the watch has looked at it
+        if this.create_graph:
+            deposit_recorded(leaf, g)
+        else:
+            deposit(leaf, g, this.causes, held)
+        meta.reached_by = this
     if meta.post_accumulate_hooks:
         hooks.after_accumulation(leaf)
-    if accumulator is not None and accumulator.extra is not None:
-        if first and not this.create_graph and g.base is None and leaf._grad is not None:
+    if more is not None:
+        if is_first and isinstance(g, (np.ndarray, np.generic)) and g.base is None and leaf._grad is not None:
             g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
-        hooks.after_node(accumulator, (), g, this.create_graph)
+        hooks.after_node(node, (), g, this.create_graph)
 
 
-def accumulate(leaf: Tensor, g: Any) -> None:
+def accumulate(node: AccumulateGrad, g: Any) -> None:
     """Add a gradient to a leaf outside of any walk."""
     if grad_state.grad:
-        deposit_recorded(leaf, g)
+        deposit_recorded(node.leaf, g)
     else:
-        deposit(leaf, g, Backward(False, leaf).causes, 0)
+        deposit(node.leaf, g, Backward(False, node).causes, 0)
 
 
 def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:

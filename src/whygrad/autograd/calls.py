@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.accumulate_grad import AccumulateGrad
-from whygrad.autograd.accumulation import accumulate, owned_copy
+from whygrad.autograd.accumulation import owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
@@ -36,7 +35,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
     gradients = root_gradients(roots_of, grad_tensors)
-    roots = _roots(roots_of, gradients, create_graph or _has_meta(roots_of))
+    roots = _roots(roots_of, gradients, create_graph or _needs_tensors(roots_of))
     if create_graph:
         warn(errors.CREATE_GRAPH_CYCLE)
     keep = bool(create_graph if retain_graph is None else retain_graph)
@@ -49,7 +48,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if roots:
         if why.watching is not None:
             why.watching.differentiated(roots_of, keep)
-        on_tensors = create_graph or _has_meta(roots_of)
+        on_tensors = create_graph or _needs_tensors(roots_of)
         engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures, deposit_captured=True)
 
 
@@ -90,7 +89,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], keep: bool, create_graph: bool,
                allow_unused: bool) -> list[Tensor | None]:
-    on_tensors = create_graph or _has_meta(roots_of)
+    on_tensors = create_graph or _needs_tensors(roots_of)
     roots = _roots(roots_of, gradients, on_tensors)
     targets = targets_of(inputs)
     captures: dict[Any, Any] = dict.fromkeys(targets)
@@ -98,7 +97,7 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
         engine.run(roots, keep=keep, create_graph=on_tensors, records=create_graph, captures=captures)
     results: list[Tensor | None] = []
     for i, (given, target) in enumerate(zip(inputs, targets, strict=True)):
-        if captures[target] is not None and not _is_another_by_now(given, roots):
+        if captures[target] is not None:
             results.append(_result(captures[target], given))
         elif allow_unused:
             results.append(None)
@@ -107,22 +106,15 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
     return results
 
 
-def _has_meta(roots_of: tuple[Any, ...]) -> bool:
-    """Whether gradients have no values: then rules are applied to Tensors, whose rows know what to do."""
-    return bool(process_state.meta) and any(isinstance(t, Tensor) and type(t._array) is MetaArray for t in roots_of)
-
-
-def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
-    """Whether a leaf was changed by set_() after all of this graph was recorded: then the graph leads to what it was."""
-    meta = given._meta if isinstance(given, Tensor) else None
-    if meta is None or not meta.set_at:
+def _needs_tensors(roots_of: tuple[Any, ...]) -> bool:
+    """Whether rules are applied to Tensors, as rows: gradients have no values, or somebody wants to hear of these rows."""
+    if not process_state.any_mode_active:
         return False
-    reached = engine.count_dependencies([root for root, _ in roots])
-    users = [node for node in reached if isinstance(node, Node) and any(edge is given for edge in node.edges)]
-    later = [node for node in users if node.seq > meta.set_at]
-    if later and len(later) < len(users):
-        raise NotImplementedError("gradients towards a leaf that was used both before and after set_()")
-    return not later
+    return any(map(is_meta, roots_of)) or any(getattr(listener, "hears_rules", False) for listener in process_state.listeners)
+
+
+def is_meta(t: Any) -> bool:
+    return isinstance(t, Tensor) and type(t._array) is MetaArray
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -159,7 +151,7 @@ def targets_of(inputs: Sequence[Any]) -> list[Any]:
             if not given.requires_grad:
                 raise errors.noted(RuntimeError("One of the differentiated Tensors does not require grad"),
                                    "does_not_require_grad", given)
-            targets.append(engine.target_of(given))
+            targets.append(source(given))
         elif isinstance(given, GradientEdge):
             targets.append(target_of_edge(given))
         else:
@@ -208,7 +200,7 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
         if not dtype.is_floating_point:
             error = RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
             raise errors.noted(error, "complex_root", t) if isinstance(t, Tensor) else error
-        return wrap(np.ones(shape, dtype.numpy) if not _has_meta((t,)) else meta_array(shape, dtype.numpy))
+        return wrap(np.ones(shape, dtype.numpy) if not is_meta(t) else meta_array(shape, dtype.numpy))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != shape:
@@ -249,9 +241,6 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     for i, g in enumerate(gradients):
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
-    if isinstance(node, AccumulateGrad):
-        accumulate(node.variable, from_user(gradients[0], grad_state.grad))
-        return ()
     inside = [from_user(g, grad_state.grad) for g in gradients]
     if all(g is None for g in inside) and not node.takes_none:
         results: Any = (None,) * len(node.edges)

@@ -15,7 +15,7 @@ from whygrad.base import errors
 from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import port_of
-from whygrad.core.tensor import Tensor, set_requires_grad, wrap
+from whygrad.core.tensor import Tensor, set_requires_grad, source, wrap
 from whygrad.functional.error_node import Error
 from whygrad.why import record as why
 
@@ -216,16 +216,16 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _not_differentiable_again(outputs: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-    def leaf(t: Tensor | None) -> Tensor | None:
+    def edge_to_leaf(t: Tensor | None) -> Any:
         if t is None:
             return None
         result = wrap(t._array)
         set_requires_grad(result, True)
-        return result
+        return source(result)
 
     shapes = [None if t is None else (t._array.shape, t._array.dtype) for t in outputs]
     error = Error("trying to differentiate twice a function that was marked with @once_differentiable",
-                  tuple([leaf(t) for t in outputs]), shapes if len(outputs) > 1 else None)
+                  tuple([edge_to_leaf(t) for t in outputs]), shapes if len(outputs) > 1 else None)
     results: list[Tensor | None] = []
     for i, t in enumerate(outputs):
         result = None if t is None else wrap(t._array)

@@ -18,7 +18,7 @@ from whygrad.backends import raw, tensor
 from whygrad.base import errors
 from whygrad.base.errors import warn
 from whygrad.core.modes import grad_state
-from whygrad.core.node import Node, NodeInterface, next_sequence_number
+from whygrad.core.node import AccumulateGrad, Node, NodeInterface, next_sequence_number
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
 
@@ -295,7 +295,7 @@ class CustomNode(Node):
 def _part_leaves(grads: list[Any], edges: tuple[Any, ...]) -> None:
     """If several leaves get the same array, all but the last get a copy; then each can keep what it gets."""
     for i, g in enumerate(grads[:-1]):
-        if g is not None and isinstance(edges[i], Tensor) and any(g is later for later in grads[i + 1:]):
+        if g is not None and type(edges[i]) is AccumulateGrad and any(g is later for later in grads[i + 1:]):
             grads[i] = g.copy()
 
 

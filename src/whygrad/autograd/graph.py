@@ -8,16 +8,14 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.autograd.hooks import RemovableHandle, register_hook
 from whygrad.autograd.mutation import allow_mutation_on_saved_tensors
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from whygrad.base import dtypes
 from whygrad.base.unsupported import absent_from
 from whygrad.core import engine
-from whygrad.core.node import Node as GraphNode
 from whygrad.core.node import NodeInterface, port_of, row_node, shown
-from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.core.tensor import Tensor, source
 from whygrad.core.write import bump
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
@@ -52,18 +50,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge through which gradients reach this tensor as it is now."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    target = grad_fn(tensor)
+    target = source(tensor)
     node, number = row_node(target)
-    if not isinstance(node, GraphNode):
-        return GradientEdge(accumulator_of(tensor), 0)
     node.output = tensor._array.shape, tensor._array.dtype
     return GradientEdge(shown(node), number, None if target is shown(node) else target)
 
 
 def target_of_edge(edge: GradientEdge) -> Any:
-    """Where in the graph an edge leads: a node, the port of one, or a leaf."""
-    if isinstance(edge.node, AccumulateGrad):
-        return edge.node.variable
+    """Where in the graph an edge leads: a node, or the port of one."""
     node = edge.node._itself()
     return port_of(node, edge.output_nr) if type(node.shapes) is list else node
 
@@ -114,7 +108,7 @@ def _when_any(tensors: Sequence[Tensor], fn: Callable[..., None]) -> list[tuple[
 
 
 def _when_all(tensors: Sequence[Tensor], fn: Callable[..., None]) -> list[tuple[Tensor, Callable[..., None]]]:
-    targets = [engine.target_of(t) for t in tensors]
+    targets = [source(t) for t in tensors]
     # For each backward under way: the gradients so far, and how many are still expected.
     waiting: dict[int, tuple[list[Tensor | None], list[int]]] = {}
     lock = threading.Lock()

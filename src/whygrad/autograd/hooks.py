@@ -13,9 +13,9 @@ import numpy as np
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
 from whygrad.core.modes import grad_state
-from whygrad.core.node import Node, Port, extra
+from whygrad.core.node import AccumulateGrad, Node, Port, extra, leaf_or_node
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Tensor, grad_fn, wrap
+from whygrad.core.tensor import Tensor, grad_fn, source, wrap
 from whygrad.why import record as why
 
 _next_id = itertools.count().__next__
@@ -58,10 +58,12 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     if not self.requires_grad:
         raise errors.noted(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),
                            "does_not_require_grad", self)
-    node = grad_fn(self)
-    if isinstance(node, Port):
+    node = source(self)
+    if type(node) is AccumulateGrad:
+        extra(node).tensor_hooks = self.meta.hooks
+    elif isinstance(node, Port):
         extra(node.edges[0])  # the node of all outputs must look after this one: see `on_output`
-    return register(self.meta.hooks if node is None else extra(node).tensor_hooks, hook)
+    return register(extra(node).tensor_hooks, hook)
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
@@ -143,7 +145,7 @@ def _call(target: Any, hook: Any, *given: Any) -> Any:
     first = given[0]
     before = tuple([_copied(x) for x in first]) if isinstance(first, tuple) else _copied(first)
     result = hook(*given)
-    why.watching.hook_ran(target, hook, before, first if result is None else result)
+    why.watching.hook_ran(leaf_or_node(target), hook, before, first if result is None else result)
     return result
 
 
@@ -189,11 +191,6 @@ def _keep(t: Tensor, g: Tensor) -> None:
         t._grad = g.clone()  # type: ignore[attr-defined]
     else:
         t._grad = wrap(np.array(g._array, order="C"))
-
-
-def on_leaf(leaf: Tensor, g: Any, create_graph: bool) -> Any:
-    assert leaf._meta is not None
-    return _call_on_one(leaf._meta.hooks, g, create_graph, leaf)
 
 
 def _as_tuple(node: Node, g: Any) -> tuple[Any, ...]:
@@ -257,7 +254,7 @@ def check_detached(this: Any, node: Node) -> None:
     """
     for user in this.targets:
         layout = getattr(type(user), "layout", None)
-        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
+        if layout is None or layout.row.variadic or node not in user.edges:
             continue
         tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
         if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
@@ -265,12 +262,9 @@ def check_detached(this: Any, node: Node) -> None:
             raise RuntimeError(errors.DETACHED_SAVED)
 
 
-def pass_by(root: Any, g: Any, create_graph: bool) -> None:
+def pass_by(root: Node, g: Any, create_graph: bool) -> None:
     """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
-    if isinstance(root, Tensor):
-        if root._meta is not None and root._meta.hooks:
-            on_leaf(root, g, create_graph)
-    elif root.extra is not None:
+    if root.extra is not None:
         on_output(root, g, create_graph)
 
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
-from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.core.engine import Backward, count_dependencies
-from whygrad.core.node import Node, NodeInterface
-from whygrad.core.tensor import Tensor
-
-
-def shown_target(target: Any) -> Any:
-    """A node as users see it; a leaf as the node that accumulates into it."""
-    return accumulator_of(target) if isinstance(target, Tensor) else None if target is None else target.shown()
+from whygrad.core.node import AccumulateGrad, Node, NodeInterface
 
 
 def will_execute(this: Backward, node: NodeInterface) -> bool:
     """Whether the running backward reaches a node."""
     if isinstance(node, AccumulateGrad):
-        found = this.reaches(node.variable)
+        found = this.reaches(node)
         if found and this.only_captures:
             raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
                                "autograd.grad(). This is currently not supported.")
@@ -33,17 +26,10 @@ def execution_order(this: Backward) -> list[Any]:
     """The nodes that the backward runs, in its order."""
     counts = count_dependencies(this.roots, set(this.targets))
     ready: list[tuple[int, Node]] = []
-    order: list[Any] = []
-
-    def reached(target: Any) -> None:
-        if isinstance(target, Tensor):
-            order.append(target)
-        else:
-            heappush(ready, (-target.seq, target))
-
+    order: list[Node] = []
     for root in this.roots:
         if not counts[root]:
-            reached(root)
+            heappush(ready, (-root.seq, root))
     while ready:
         node = heappop(ready)[1]
         order.append(node)
@@ -51,5 +37,5 @@ def execution_order(this: Backward) -> list[Any]:
             if target in counts:
                 counts[target] -= 1
                 if not counts[target]:
-                    reached(target)
-    return [shown_target(target) for target in order if isinstance(target, Tensor) or target.visible]
+                    heappush(ready, (-target.seq, target))
+    return [node.shown() for node in order if node.visible]

@@ -13,7 +13,7 @@ from whygrad.base import dtypes
 from whygrad.base.errors import noted
 from whygrad.base.version import Version
 from whygrad.core.modes import process_state
-from whygrad.core.node import Node, row_node
+from whygrad.core.node import AccumulateGrad, Node, leaf_or_node, row_node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor
 
@@ -55,7 +55,7 @@ def _stale_recurrent(node: Node, weight: Any, counter: Version, version: int) ->
         # A single step that begins with a state without gradient does not need the weight.
         is_needed = weight.ndim == 2 and (node.edges[1] is not None or pre.ndim < 3 or len(pre) > 1)
         return stale_value(node, weight.T, counter, version, "AsStrided", 0) if is_needed else None
-    for leaf in getattr(producer, "edges", ()):
+    for leaf in [leaf_or_node(edge) for edge in getattr(producer, "edges", ())]:
         if isinstance(leaf, Tensor) and leaf._array.ndim == 2 and leaf._version_counter.value == counter.value:
             return stale_value(node, leaf._array, leaf._version_counter, version, None, 0)
     return stale_value(node, weight, counter, version, None, 0)
@@ -63,7 +63,8 @@ def _stale_recurrent(node: Node, weight: Any, counter: Version, version: int) ->
 
 def stale_value(node: Node | None, value: Any, counter: Version, version: int, producer: Any, number: int) -> RuntimeError:
     """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
-    name = op_name(producer) if isinstance(producer, Node) else producer if isinstance(producer, str) else None
+    is_leaf = producer is None or type(producer) is AccumulateGrad
+    name = None if is_leaf else producer if isinstance(producer, str) else op_name(producer)
     origin = "" if name is None else f", which is output {number} of {name},"
     # The saved value may be a copy in another dtype.
     written_dtype = getattr(counter, "dtype", value.dtype)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.autograd.calls import call_node
 from whygrad.autograd.hooks import register
 from whygrad.autograd.saved_names import saved_attribute, saved_attributes
 from whygrad.base.devices import CPU
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.core.modes import grad_state
-from whygrad.core.node import Node, NodeInterface, extra, row_node, shown
+from whygrad.core.node import AccumulateGrad, Node, NodeInterface, extra, row_node, shown
 from whygrad.core.record import specialization_of
 from whygrad.ops.table import TABLE
 
@@ -36,7 +35,7 @@ class InterfaceMethods:
         layout: Any = getattr(type(node), "layout", None)
         if layout is not None and layout.row.name == "linear":
                 take_apart(node)
-        return tuple([_shown_end(node, edge) for edge in node.edges])
+        return tuple([_shown_end(edge) for edge in node.edges])
 
     @property
     def metadata(self: Any) -> dict[Any, Any]:
@@ -92,18 +91,22 @@ class NodeMethods:
         return sorted({*object.__dir__(self), *saved_attributes(self)})
 
 
-def _shown_end(node: Node, edge: Any) -> tuple[Any, int]:
+def _shown_end(edge: Node | None) -> tuple[NodeInterface | None, int]:
     end, number = row_node(edge)
-    if end is None or isinstance(end, Node):
-        return shown(end), number
-    accumulator = accumulator_of(end)
-    extra(node).accumulators.append(accumulator)
-    return accumulator, 0
+    return shown(end), number
 
 
-def _metadata_of_leaf(self: AccumulateGrad) -> tuple[OutputMetadata, ...]:
-    array = self.variable._array
-    return (OutputMetadata(array.shape, array.dtype),)
+class AccumulateGradMethods:
+    """These become attributes of AccumulateGrad."""
+
+    @property
+    def variable(self: Any) -> Any:
+        return self.leaf
+
+    @property
+    def _input_metadata(self: Any) -> tuple[OutputMetadata, ...]:
+        array = self.leaf._array
+        return (OutputMetadata(array.shape, array.dtype),)
 
 
 class OutputMetadata:
@@ -120,11 +123,10 @@ class OutputMetadata:
         return CPU
 
 
-for _target, _methods in ((NodeInterface, InterfaceMethods), (Node, NodeMethods)):
+for _target, _methods in ((NodeInterface, InterfaceMethods), (Node, NodeMethods), (AccumulateGrad, AccumulateGradMethods)):
     for _name, _member in vars(_methods).items():
         if _name not in ("__module__", "__doc__", "__dict__", "__weakref__"):
             setattr(_target, _name, _member)
-AccumulateGrad._input_metadata = property(_metadata_of_leaf)  # type: ignore[attr-defined]
 
 
 def take_apart(node: Node) -> None:

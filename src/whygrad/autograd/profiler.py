@@ -76,7 +76,7 @@ class profile:
         self.function_events = EventList(events)
         self.function_events._populate_cpu_children()
 
-    def begin(self, name: str, inputs: tuple[Any, ...]) -> tuple[str, Any, int]:
+    def begin(self, name: str, inputs: tuple[Any, ...], run_with: tuple[Any, ...] = ()) -> tuple[str, Any, int]:
         shapes = [_shape(x) for x in inputs] if self.record_shapes else None
         return name, shapes, time.perf_counter_ns()
 

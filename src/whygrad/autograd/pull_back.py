@@ -157,7 +157,7 @@ def _walk(outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor],
         target = source(t)
         if target is not None and not isinstance(target, DeadEnd):
             roots.append((target, g if on_tensors else g._array))
-    targets = [engine.target_of(x) for x in inputs]
+    targets = [source(x) for x in inputs]
     captures: dict[Any, Any] = dict.fromkeys(targets)
     if roots:
         engine.run(roots, keep=keep, create_graph=on_tensors, records=records, captures=captures)

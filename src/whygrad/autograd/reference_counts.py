@@ -18,7 +18,7 @@ from whygrad.core import engine
 from whygrad.core.engine import references
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node, extra
-from whygrad.core.tensor import wrap
+from whygrad.core.tensor import accumulator_of, wrap
 
 _arrays: list[np.ndarray] = []
 
@@ -84,8 +84,9 @@ def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:
         setattr(references, name, count)
         leaf = wrap(np.zeros(1))
         leaf._indirect = True
-        last = Trial((name == "straight",), leaf)
-        walk(last if name == "straight" else Trial((True, True), last, leaf))
+        accumulator = accumulator_of(leaf)
+        last = Trial((name == "straight",), accumulator)
+        walk(last if name == "straight" else Trial((True, True), last, accumulator))
         if leaf._grad is not None and any(leaf._grad._array is array for array in _arrays):
             setattr(references, name, count - 1)  # one was held by the list of arrays
             break

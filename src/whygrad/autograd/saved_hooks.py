@@ -16,7 +16,7 @@ from whygrad.autograd.node_errors import stale_value
 from whygrad.base import errors
 from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state, refresh
-from whygrad.core.node import Cast, Node, extra, port_of, row_node
+from whygrad.core.node import AccumulateGrad, Node, extra, leaf_or_node, port_of, row_node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, known_source, source, wrap
 
@@ -162,7 +162,7 @@ class SavedTensor:
         """
         if self._hooks is None and self._original is None and self._output is None and self._array is not None:
             for t in gc.get_referrers(self._array):
-                if isinstance(t, Tensor) and t._array is self._array and known_source(t) is self._edge:
+                if isinstance(t, Tensor) and t._array is self._array and known_source(t) is leaf_or_node(self._edge):
                     self._check_version()
                     return t
         return self.unpack()
@@ -184,13 +184,14 @@ class SavedTensor:
             edge = port_of(node, self._output) if type(node.shapes) is list else node
         if edge is None and not tensor.requires_grad:
             return tensor
-        if isinstance(edge, Tensor):
-            if edge._array is tensor._array:
-                return edge
-            edge = Cast(edge, tensor._array.dtype)
+        if type(edge) is AccumulateGrad and edge.leaf._array is tensor._array:
+            return edge.leaf  # type: ignore[no-any-return]
         result = wrap(tensor._array)
         result._lazy_version = tensor._version_counter
-        result._node = edge
+        if type(edge) is AccumulateGrad:  # other values of the leaf: the gradient goes where it did
+            result._indirect, result.meta.accumulator = True, weakref.ref(edge)
+        else:
+            result._node = edge
         return result
 
 

@@ -179,6 +179,8 @@ def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window
     stride, padding, dilation, groups = window
     kernel = weight.shape[2:]
     channels = weight.shape[1] * groups
+    if not channels:
+        return empty((len(y), 0, *size), y)
     if max(stride) == 1:
         # A correlation with the flipped kernel.
         reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]

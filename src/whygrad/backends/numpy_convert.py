@@ -50,3 +50,10 @@ def angle(x: Any) -> Any:
 
 
 angle_complex = angle
+
+
+def cast_array(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`astype` without NumPy's warning about a dropped imaginary part."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        array = array.real
+    return array.astype(dtype, copy=False)

@@ -61,7 +61,18 @@ expm1 = quiet(np.expm1)
 log = quiet(np.log)
 log2 = quiet(np.log2)
 log10 = quiet(np.log10)
-log1p = quiet(np.log1p)
+
+
+@quiet
+def log1p(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    # Near zero 1 + x is rounded to 1; its absolute value squared less 1 is not.
+    real, imag = x.real, x.imag
+    near = np.log1p(real * (2 + real) + imag * imag) / 2 + 1j * np.arctan2(imag, real + 1)
+    return np.where(np.abs(x) < 0.5, near, np.log1p(x)).astype(x.dtype, copy=False)[()]
+
+
 sin = quiet(np.sin)
 cos = quiet(np.cos)
 tan = quiet(np.tan)

@@ -349,6 +349,8 @@ def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Any, sampli
     points = math.prod(grid.shape[1:-1])
     first = (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
     result = np.zeros(math.prod(shape), y.dtype)
+    if not points:
+        return result.reshape(shape)
     y = y.reshape(count, channels, len(orders), points)
     step = max(1, CHUNK // max(1, channels * points * len(orders)))
     for start in range(0, count, step):

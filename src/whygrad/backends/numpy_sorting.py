@@ -79,7 +79,9 @@ def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     if 0 < k < n:
         # Partition, then sort only the k selected elements.
         first = n - k if largest else 0
-        chosen = np.argpartition(x, first if largest else k - 1, axis).take(range(first, first + k), axis)
+        # NumPy does not know that NaN is the largest of ml_dtypes' numbers.
+        known = x.astype(np.float32) if x.dtype.kind == "V" else x
+        chosen = np.argpartition(known, first if largest else k - 1, axis).take(range(first, first + k), axis)
         chosen.sort(axis)
     else:
         chosen = order(x, axis, False).take(range(k), axis)

@@ -232,10 +232,12 @@ def _memory_order_lines(plan: RowPlan, names: _Names, i: int) -> list[str]:
 
 
 def _edge_lines(names: _Names) -> list[str]:
+    """`source`, unrolled for results, and for leaves that have a node already."""
     lines = []
     for x in names.tracked:
         lines += [f"    {x}_n = {x}._node",
-                  f"    if {x}_n is None and {x}._indirect: {x}_n = source({x})"]
+                  f"    if {x}_n is None and {x}._indirect:",
+                  f"        {x}_n = {x}._view is None and {x}._meta is not None and {x}._meta.accumulator() or source({x})"]
     return lines
 
 

@@ -112,6 +112,9 @@ NAMES_ONLY = {name: _define(name, scalar_name, 2, 1, in_numpy=False) for name, s
     ("float4_e2m1fn_x2", "Float4_e2m1fn_x2"))}
 
 NAMES_ONLY["float8_e8m0fnu"].is_signed = False
+NAMES_ONLY |= {name: _define(name, scalar_name, 1, itemsize, in_numpy=False) for name, scalar_name, itemsize in (
+    ("qint8", "QInt8", 1), ("quint8", "QUInt8", 1), ("qint32", "QInt32", 4), ("quint4x2", "QUInt4x2", 1),
+    ("quint2x4", "QUInt2x4", 1))}
 globals().update(NAMES_ONLY)  # for copy and pickle
 
 short, int_, long = int16, int32, int64
@@ -254,6 +257,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def _promote(a: dtype, b: dtype) -> dtype:
     if a is b:
         return a
+    if a.name in NAMES_ONLY or b.name in NAMES_ONLY:
+        raise RuntimeError("Promotion for Float8 Types is not supported, "
+                           f"attempted to promote {a.scalar_name} and {b.scalar_name}")
     low, high = (a, b) if a.category <= b.category else (b, a)
     if not {a, b}.isdisjoint((uint16, uint32, uint64)) and not high.is_floating_point:
         raise RuntimeError(

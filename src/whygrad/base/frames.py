@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -69,3 +70,14 @@ def is_of_standard_library(frame: FrameType) -> bool:
 
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+
+
+def with_causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, its causes and its contexts, each once."""
+    chain: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    for link in chain:
+        if link is not None and id(link) not in seen:
+            seen.add(id(link))
+            yield link
+            chain += [link.__cause__, link.__context__]

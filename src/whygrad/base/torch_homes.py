@@ -68,6 +68,11 @@ _IN_PYTHON = {
 }
 
 
+def python_functions() -> frozenset[str]:
+    """The names of torch.functional."""
+    return _IN_PYTHON["torch"]
+
+
 def is_in_python(public_name: str) -> bool:
     """Whether torch implements "torch.split", "Tensor.split" or "torch.nn.functional.relu" in Python."""
     space, _, name = public_name.rpartition(".")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import spec_from_file_location
@@ -50,6 +52,15 @@ def carry_torch_modules(modules: Iterable[ModuleType]) -> None:
                 carried[value], value.__module__ = value.__module__, home
 
 
+def import_carried(packages: Iterable[str]) -> None:
+    """Import torch's modules of these packages that classes carry: readers of annotations look there for their names."""
+    for package in packages:
+        own = f"torch.{package.removeprefix('whygrad.')}."
+        for home in {kind.__module__ for kind in list(carried) if kind.__module__.startswith(own)}:
+            with suppress(ImportError):
+                import_module(home)
+
+
 def carry_own_modules() -> None:
     """Undo carry_torch_modules."""
     for kind, module in carried.items():
@@ -63,10 +74,14 @@ class CarryingLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         carry_torch_modules([module])
+        if module.__name__.count(".") == 1:
+            import_carried([module.__name__])
 
 
 def carrying_spec(fullname: str, path: Any) -> Any:
-    """The spec of a module of ours with a CarryingLoader; None if it is not a source file."""
+    """The spec of a module of ours with a CarryingLoader; None if it has no classes of torch's, or is not a source file."""
+    if fullname.split(".")[1] not in _PACKAGES:
+        return None
     found = PathFinder.find_spec(fullname, path)
     if found is None or not isinstance(found.loader, SourceFileLoader):
         return None

@@ -51,6 +51,14 @@ is_tracing = answer("is_tracing", False)
 Attribute = annotate
 
 
+class TracerWarning(Warning):
+    """The category of warnings about traces, for filters; never issued here."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Does nothing: there are no such warnings."""
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.jit' has no attribute {name!r}")

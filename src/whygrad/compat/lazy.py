@@ -65,11 +65,12 @@ _NAMES = {
 
 _MODULES = frozenset({
     "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
-    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler",
+    "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "quasirandom",
     "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
-_NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+_NAMEABLE = frozenset({"DeviceObjType", "Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",
+                       "Stream"})
 # Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
 _NOT_IN_ALL = """
     BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage
@@ -119,5 +120,6 @@ def attribute(name: str) -> Any:
         value = missing(f"torch.{name}")
     else:
         return absent("torch", name, sys._getframe(1))
-    setattr(sys.modules["whygrad"], name, value)
+    if name != "Storage":  # which follows the default dtype
+        setattr(sys.modules["whygrad"], name, value)
     return value

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.base import dtypes, layouts
+from whygrad.base import devices, dtypes, layouts
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.arguments import check_place, check_sizes, is_integer, type_name
@@ -84,7 +84,8 @@ class tensortype(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        check_place("new", None, device, False)
+        if device is not None and (kind := devices.device(device).type) != "cpu":
+            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
         return construct(args, cls.dtype, typed=True)
 
 
@@ -94,9 +95,11 @@ TYPES: dict[str, tensortype] = {
 
 
 @public(function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised if sizes are given, otherwise from data."""
     check_place("new", None, device, False)
+    if size is not None and not args:
+        args = (Size(size),)
     return construct(args, self.dtype, typed=True)
 
 

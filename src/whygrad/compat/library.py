@@ -1,10 +1,12 @@
 """torch.library: custom ops, called through their function or as `torch.ops.<namespace>.<name>`.
 
-Registrations for torch's compilers (fake implementations, vmap rules) are accepted and ignored.
+A fake implementation serves on the meta device. vmap rules are accepted and ignored. `torch.ops.aten.<name>` is the public
+function of that name, whichever overload is asked for.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +15,8 @@ from whygrad.autograd.function import Function
 from whygrad.base.unsupported import missing, unchanged
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
+from whygrad.functional.meta import is_meta
+from whygrad.functional.run import FUNCTIONS, METHODS
 
 __all__ = ["CustomOpDef", "custom_op", "impl_abstract", "register_autograd", "register_fake", "register_kernel", "triton_op"]
 
@@ -28,6 +32,7 @@ class CustomOpDef:
         self._implementation = implementation
         self._signature = inspect.signature(implementation)
         self._mutates = tuple(mutates) if mutates != "unknown" else tuple(self._signature.parameters)
+        self._fake: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
         self._function = _function_of(self)
@@ -69,15 +74,22 @@ class CustomOpDef:
         return replace if func is None else replace(func)
 
     def register_fake(self, abstract_impl: Any, /) -> Any:
+        """Register what makes the result, without values, from tensors on the meta device."""
+        self._fake = abstract_impl
         return abstract_impl
 
-    register_vmap = register_fake
+    def register_vmap(self, func: Any, /) -> Any:
+        return func
 
 
 def _function_of(op: CustomOpDef) -> Any:
     """The autograd.Function that runs the op."""
     def forward(ctx: Any, *inputs: Any) -> Any:
-        output = op._implementation(*inputs)
+        on_meta = any(isinstance(x, Tensor) and is_meta(x) for x in inputs)
+        if on_meta and op._fake is None:
+            raise NotImplementedError(f"{op._qualname}: attempted to run this operator with Meta tensors, but there was no fake "
+                                      "impl or Meta kernel registered; use register_fake to add one")
+        output = (op._fake if on_meta and op._fake is not None else op._implementation)(*inputs)
         results = output if isinstance(output, (tuple, list)) else (output,)
         if any(result is x for result in results for x in inputs if isinstance(x, Tensor)):
             raise RuntimeError(f"{op._name}: The output of this custom operator (1) must not also be an input to this custom "
@@ -129,16 +141,53 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 
 
 def register_fake(op: Any, func: Any = None, /, **options: Any) -> Any:
-    """Accepted and ignored, also for ops that do not exist: packages register fakes for optional compiled ops."""
+    """Register a fake implementation. Ops that do not exist are accepted: packages register them for optional compiled ops."""
+    register = op.register_fake if isinstance(op, CustomOpDef) else OPS[op].register_fake if op in OPS else unchanged
+    return register if func is None else register(func)
+
+
+def register_vmap(op: Any, func: Any = None, /, **options: Any) -> Any:
     return unchanged if func is None else func
 
 
-impl_abstract = register_vmap = register_torch_dispatch = register_fake
+impl_abstract, register_torch_dispatch = register_fake, register_vmap
 infer_schema = missing("torch.library.infer_schema")
 opcheck = missing("torch.library.opcheck")
 triton_op = missing("torch.library.triton_op")
 wrap_triton = missing("torch.library.wrap_triton")
 Library = missing("torch.library.Library")
+
+
+class AtenOp:
+    """torch.ops.aten.<name>, and each of its overloads."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.__name__ = self._opname = name
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __eq__(self, other: object) -> bool:
+        """Also the name in the counts of utils/flop_counter.py."""
+        return str(other) == str(self)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __getattr__(self, overload: str) -> AtenOp:
+        if overload.startswith("_"):
+            raise AttributeError(overload)
+        return self
+
+
+@functools.cache
+def aten_op(name: str) -> Any:
+    function = FUNCTIONS.get(name) or METHODS.get(name)
+    return missing(f"torch.ops.aten.{name}") if function is None else AtenOp(name, function)
 
 
 class Namespace:
@@ -148,6 +197,8 @@ class Namespace:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if self._name == "aten":
+            return aten_op(name)
         found = OPS.get(f"{self._name}::{name}")
         if found is None and any(key.startswith(f"{self._name}::") for key in OPS):
             raise AttributeError(f"'_OpNamespace' {self._name!r} object has no attribute {name!r}")

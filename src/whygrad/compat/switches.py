@@ -1,7 +1,7 @@
 """Process-wide switches: number of threads, determinism, precision of matrix products.
 
-Only the number of threads has an effect. The others are stored and reported: computations are always deterministic and of
-full precision.
+Computations are always deterministic and of full precision: only the number of threads has an effect, and what is said how
+often.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 
 from whygrad.base.errors import warn
 from whygrad.base.threads import choose_number_of_threads, number_of_threads
+from whygrad.functional.determinism import determinism
+from whygrad.functional.fresh import Repeats
 
-_state: dict[str, Any] = {"interop": os.cpu_count() or 1, "deterministic": False,
-                          "warn_only": False, "precision": "highest", "warn_always": False}
+_state: dict[str, Any] = {"interop": os.cpu_count() or 1, "precision": "highest"}
 
 
 def _check_threads(function: str, count: Any) -> None:
@@ -43,26 +44,33 @@ def get_num_interop_threads() -> int:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    _state["deterministic"], _state["warn_only"] = bool(mode), bool(mode and warn_only)
+    for value, place in ((mode, "'mode' (position 1)"), (warn_only, "'warn_only'")):
+        if type(value) is not bool:
+            raise TypeError(f"_set_deterministic_algorithms(): argument {place} must be bool, not {type(value).__name__}")
+    determinism.enabled, determinism.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    return bool(_state["deterministic"])
+    return determinism.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    return bool(_state["warn_only"])
+    return determinism.warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     mode: Any = {"default": 0, "warn": 1, "error": 2}.get(str(debug_mode), debug_mode)
+    if isinstance(mode, str):
+        raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {mode}")
     if mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
     use_deterministic_algorithms(mode != 0, warn_only=mode == 1)
 
 
 def get_deterministic_debug_mode() -> int:
-    return (1 if _state["warn_only"] else 2) if _state["deterministic"] else 0
+    return (1 if determinism.warn_only else 2) if determinism.enabled else 0
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -78,11 +86,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_warn_always(b: bool) -> None:
-    _state["warn_always"] = bool(b)
+    Repeats.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    return bool(_state["warn_always"])
+    return Repeats.always
 
 
 def set_flush_denormal(mode: bool) -> bool:

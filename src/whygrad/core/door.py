@@ -24,8 +24,8 @@ from whygrad.ops.table import Row
 
 
 class Listener(Protocol):
-    def begin(self, name: str, inputs: tuple[Any, ...]) -> Any:
-        """An op begins. What is returned is given to `end`."""
+    def begin(self, name: str, inputs: tuple[Any, ...], run_with: tuple[Any, ...]) -> Any:
+        """An op begins, `run_with` (spec, ..., statics) if it is a row. What is returned is given to `end`."""
 
     def end(self, token: Any, result: Any) -> None:
         """It has ended; `result` is None if it raised."""
@@ -50,7 +50,7 @@ def stop(listener: Listener) -> None:
 
 def tell(name: str, inputs: tuple[Any, ...], run: Callable[..., Any], *args: Any) -> Any:
     """Run something, and tell the listeners when it begins and ends."""
-    tokens = [(listener, listener.begin(name, inputs)) for listener in process_state.listeners]
+    tokens = [(listener, listener.begin(name, inputs, args)) for listener in process_state.listeners]
     result = None
     try:
         result = run(*args)

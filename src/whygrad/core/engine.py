@@ -5,7 +5,7 @@ first. All state of the walk is local to the call, so a failed backward leaves n
 backward, and several threads may walk at once. Nothing here is recursive.
 
 The same loop serves both readers: bare arrays (`raw`), and Tensors when the gradients are to be differentiated again
-(`graph`). Leaves are not nodes: a gradient is deposited in a leaf the moment its last contribution has arrived.
+(`graph`). An `AccumulateGrad` runs the moment its last contribution has arrived: its leaf's gradient is complete.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
 from whygrad.core import door
 from whygrad.core.modes import grad_state, process_state, refresh
-from whygrad.core.node import Node
+from whygrad.core.node import AccumulateGrad, Node, leaf_or_node
 from whygrad.core.registered import registered
-from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record as why
-
-Target = Any  # Node | Tensor: where an edge leads
 
 
 class WalkReferences:
@@ -61,7 +58,7 @@ class Backward:
     __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
                  "root", "roots", "site", "targets")
 
-    def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
+    def __init__(self, create_graph: bool, root: Node, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _backward_number()
         self.site = why.site(3)  # `run` and who calls it are of this package
         self.create_graph = create_graph
@@ -73,19 +70,18 @@ class Backward:
         # How many backwards in this one's thread wait for it: a hook or a custom backward may start another.
         self.depth = 0
         # Weak: to remember a backward must not keep its graph.
-        self.root = weakref.ref(root)
+        self.root = weakref.ref(leaf_or_node(root))
         # Every gradient this pass computes without recording has this cause.
         self.causes = (why.Cause("no-create-graph", self.site),)
-        # While it runs: where it began, every node and leaf that it will reach, and the one whose hooks or custom
-        # backward run now.
-        self.roots: list[Target] = []
-        self.targets: dict[Target, int] = {}
-        self.node: Target = None
+        # While it runs: where it began, every node that it will reach, and the one whose hooks or custom backward run now.
+        self.roots: list[Node] = []
+        self.targets: dict[Node, int] = {}
+        self.node: Node | None = None
         # To be called at the end, if all goes well.
         self.callbacks: list[Callable[[], Any]] = []
 
-    def reaches(self, target: Target) -> bool:
-        return target in self.targets
+    def reaches(self, node: Node) -> bool:
+        return node in self.targets
 
 
 def current() -> Backward:
@@ -96,14 +92,8 @@ def current() -> Backward:
     return this
 
 
-def count_backwards() -> int:
-    """The number of the latest backward."""
-    last = process_state.last_backward
-    return 0 if last is None else last.number
-
-
-def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
-        captures: dict[Target, Any] | None = None, deposit_captured: bool = False) -> None:
+def run(roots: Sequence[tuple[Node, Any]], *, keep: bool, create_graph: bool, records: bool = True,
+        captures: dict[Node, Any] | None = None, deposit_captured: bool = False) -> None:
     """Send the gradient of each root back.
 
     With `captures` (target -> None, filled in here) only what leads to those targets is walked, and no leaf is written
@@ -125,7 +115,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         grad_state.off_name, grad_state.off_site = "backward", this.site
         refresh()
     if why.watching is not None:
-        why.watching.begin(this, captures, deposit_captured)
+        why.watching.begin(this, None if captures is None else dict.fromkeys(map(leaf_or_node, captures)), deposit_captured)
     token = silence()
     try:
         if this.depth < DEEPEST:
@@ -154,7 +144,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             refresh()
 
 
-def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,
+def _walk(this: Backward, roots: Sequence[tuple[Node, Any]], keep: bool, captures: dict[Node, Any] | None,
           deposit_captured: bool) -> None:
     create_graph = this.create_graph
     targets = list(dict.fromkeys(target for target, _ in roots))
@@ -167,18 +157,19 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         dependencies = count_dependencies(targets, wanted)
     this.targets = dependencies
     this.roots = targets
-    pending: dict[Target, Any] = {}
-    owned: set[Target] = set()
+    pending: dict[Node, Any] = {}
+    owned: set[Node] = set()
     for target, g in roots:
         if target in dependencies:
             pending[target] = g if target not in pending else pending[target] + g
 
+    add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     ready: list[tuple[int, Node]] = []
     for target in targets:
         if dependencies[target]:
             continue
-        if isinstance(target, Tensor):
-            registered.accumulation.finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
+        if type(target) is AccumulateGrad:
+            finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
         else:
             heappush(ready, (-target.seq, target))
     if not ready:
@@ -186,7 +177,6 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     node = heappop(ready)[1]
     ordinary = captures is None and not process_state.anomaly and not process_state.listeners and (
         why.watching is None or not why.watching.traces)
-    add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     while True:
         edges = node.edges
         g = pending.pop(node, None)
@@ -218,12 +208,11 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             left = dependencies[target] - 1
             if left:
                 dependencies[target] = left
-            elif isinstance(target, Tensor):
+            elif type(target) is AccumulateGrad:
                 total = pending.pop(target, None)
                 held = references.straight if total is gradient else references.waited
                 if process_state.listeners:  # the gradient has more references than the walk's own, so it is copied
-                    door.tell("torch::autograd::AccumulateGrad", (total,), finish_leaf, this, target, total, captures,
-                              deposit_captured, 0)
+                    door.tell(target.name(), (total,), finish_leaf, this, target, total, captures, deposit_captured, 0)
                 else:
                     finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
@@ -254,8 +243,8 @@ def _as_rules_expect(node: Node, g: Any) -> Any:
     return g
 
 
-def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[Target, Any] | None,
-                 deposit_captured: bool = False) -> tuple[tuple[Target, ...], Any]:
+def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[Node, Any] | None,
+                 deposit_captured: bool = False) -> tuple[tuple[Node, ...], Any]:
     """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
 
     As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that
@@ -296,17 +285,17 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
             grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
         grads = registered.hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
     if why.watching is not None and why.watching.traces:
-        why.watching.ran(this, node, kept, edges, grads)
+        why.watching.ran(this, node, kept, tuple([leaf_or_node(edge) for edge in edges]), grads)
     if not keep and node.saved:
         node.saved = None
         node.freed = this
     return edges, grads
 
 
-def count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
-    """How many contributions each target will receive (besides what a root brings along)."""
-    counts: dict[Target, int] = dict.fromkeys(targets, 0)
-    stack = [target for target in targets if not isinstance(target, Tensor)]
+def count_dependencies(targets: list[Node], wanted: set[Node] | None = None) -> dict[Node, int]:
+    """How many contributions each target will receive, besides what a root brings along."""
+    counts: dict[Node, int] = dict.fromkeys(targets, 0)
+    stack = list(targets)
     push, pop = stack.append, stack.pop
     while stack:
         for target in pop().edges:
@@ -316,22 +305,22 @@ def count_dependencies(targets: list[Target], wanted: set[Target] | None = None)
                 counts[target] += 1
             elif wanted is None or target in wanted:
                 counts[target] = 1
-                if not isinstance(target, Tensor):
+                if type(target) is not AccumulateGrad:
                     push(target)
     return counts
 
 
-def _leading_to(captures: Iterable[Target], reachable: Iterable[Target]) -> set[Target]:
+def _leading_to(captures: Iterable[Node], reachable: Iterable[Node]) -> set[Node]:
     """The reachable targets from which a captured one can be reached."""
     wanted = set(captures)
     # Older nodes first: a node's edges lead to nodes made before it.
-    for node in sorted([t for t in reachable if not isinstance(t, Tensor)], key=lambda node: node.seq):
+    for node in sorted(reachable, key=lambda node: node.seq):
         if node not in wanted and any(target in wanted for target in node.edges):
             wanted.add(node)
     return wanted
 
 
-def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:
+def _combine(old: Any, new: Any, target: Node, owned: set[Node], create_graph: bool) -> Any:
     """Add a second contribution; from then on the buffer is ours and is added to in place."""
     if type(old) is dict:
         # Gradients by output, from the ports of a node with several; the dict is this walk's own.
@@ -346,9 +335,3 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
     if type(total) is np.ndarray:
         owned.add(target)
     return total
-
-
-def target_of(t: Tensor) -> Target:
-    """The target that stands for a tensor: its node, or itself."""
-    node = grad_fn(t)
-    return t if node is None else node

@@ -69,6 +69,12 @@ class ProcessState:
 
 process_state = ProcessState()
 
+
+def count_backwards() -> int:
+    """The number of the latest backward."""
+    last = process_state.last_backward
+    return 0 if last is None else last.number
+
 # Between the look at `threads` and the write of `any_mode_active`, no other thread may change either.
 _refreshing = threading.RLock()
 

@@ -1,4 +1,4 @@
-"""Nodes of the graph, and the invisible ones that route a gradient to one output or through a cast.
+"""Nodes of the graph, and those that no row has: at the end of the graph, and for one of several outputs.
 
 Inside the graph complex gradients travel conjugated: then the plain rule `g * f'(x)` is right for real and complex
 numbers alike, and only the borders (roots, leaves, hooks) conjugate to give torch's convention.
@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from whygrad.backends import tensor as xp
+from whygrad.core.registered import registered
 from whygrad.why.record import Causes, Site
 
 next_sequence_number = itertools.count().__next__
+LAST = 2**64 - 1  # torch's number for nodes that run as soon as they can
 
 class NodeInterface:
     """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node.
@@ -36,7 +37,7 @@ class NodeInterface:
 class Node(NodeInterface):
     """One application of a row: where the gradients of its arguments go, and what its rules need.
 
-    `edges`   for each array argument another node, a leaf tensor, or None
+    `edges`   for each array argument another node, or None; a leaf's is its `AccumulateGrad`
     `saved`   the values the rules named, each followed by its `Version` and the value of that; None once they were freed
     `static`  shapes and options the rules named
     `shapes`  the arguments' shapes if they were broadcast; for a node of several outputs, (shape, dtype) of each
@@ -53,6 +54,8 @@ class Node(NodeInterface):
     several: ClassVar[bool] = False
     # True if the node wants to run even when no gradient reached it.
     takes_none: ClassVar[bool] = False
+    # The tensor whose gradient an AccumulateGrad accumulates.
+    leaf: Any = None
     # True if the gradient may be sparse.
     takes_sparse: ClassVar[bool] = False
 
@@ -106,10 +109,11 @@ class Node(NodeInterface):
 class NodeExtra:
     """What only a few nodes have."""
 
-    __slots__ = ("accumulators", "detached", "metadata", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
+    __slots__ = ("detached", "metadata", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
 
     def __init__(self) -> None:
-        # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient.
+        # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient; those of a leaf
+        # are kept in its `Meta`, which outlives the node.
         self.tensor_hooks: dict[int, Any] = {}
         self.pre_hooks: dict[int, Any] = {}
         self.post_hooks: dict[int, Any] = {}
@@ -119,23 +123,12 @@ class NodeExtra:
         self.metadata: dict[Any, Any] | None = None
         # True if the tensor that this node computed was taken out of the graph by detach_().
         self.detached = False
-        # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
-        self.accumulators: list[Node] = []
 
 
 def extra(node: Node) -> NodeExtra:
     if node.extra is None:
         node.extra = NodeExtra()
     return node.extra
-
-
-def invisible(node: Node, edge: Any) -> None:
-    """Fill the slots of a node that saves nothing."""
-    node.edges = (edge,)
-    node.saved = ()
-    node.shapes = node.cuts = node.extra = None
-    node.seq = next_sequence_number()
-    node.site_code, node.lasti = edge.site if isinstance(edge, Node) else (None, 0)
 
 
 class Port(Node):
@@ -158,36 +151,18 @@ class Port(Node):
     graph = raw
 
 
-class Cast(Node):
-    """Brings the gradient of a promoted argument back to the argument's own dtype."""
-
-    __slots__ = ("dtype",)
-    visible = False
-    takes_sparse = True
-
-    def __init__(self, edge: Any, dtype: np.dtype) -> None:
-        invisible(self, edge)
-        self.dtype = dtype
-
-    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (cast_array(g, self.dtype),)
-
-    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        origin = g._array.dtype
-        return (g if origin == self.dtype else xp.to_copy(g, dtype=self.dtype, origin=origin),)
-
-
 class DeadEnd(Node):
     """Takes a gradient that has nowhere to go: users see None at the end of the edge."""
 
     __slots__ = ()
     visible = False
+    edges = saved = ()
+    shapes = cuts = site_code = None
+    lasti = 0
 
     def __init__(self) -> None:
-        self.edges = self.saved = ()
-        self.shapes = self.cuts = self.extra = None
-        self.seq = next_sequence_number()
-        self.site_code, self.lasti = None, 0
+        self.extra = None
+        self.seq = LAST
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         return ()
@@ -195,17 +170,29 @@ class DeadEnd(Node):
     graph = raw
 
 
-def cast_array(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """`astype` without NumPy's warning about a dropped imaginary part."""
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        array = array.real
-    return array.astype(dtype, copy=False)
+class AccumulateGrad(Node):
+    """Where the edges to a leaf lead: adds the gradient to its `.grad` (see autograd/accumulation.py).
+
+    It keeps the leaf alive. The leaf refers to it weakly (`Meta.accumulator`), so it lives as long as a graph leads to it.
+    """
+
+    __slots__ = ("leaf",)
+    takes_sparse = True
+    edges = saved = ()
+    shapes = cuts = site_code = None
+    lasti = 0
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        registered.accumulation.accumulate(self, g)
+        return ()
+
+    graph = raw
 
 
 def row_node(edge: Any) -> tuple[Any, int]:
-    """What a user may see at the end of an edge: (node or leaf or None, output number)."""
+    """What a user may see at the end of an edge: (node or None, output number)."""
     number = 0
-    while isinstance(edge, Node) and not edge.visible:
+    while edge is not None and not edge.visible:
         if isinstance(edge, Port):
             number = edge.index
         edge = edge.edges[0] if edge.edges else None
@@ -222,6 +209,11 @@ def port_of(node: Node, index: int) -> Port:
     return port
 
 
-def shown(end: Any) -> NodeInterface | None:
-    """What `grad_fn` gives for the end of an edge (see `row_node`): None for a leaf."""
-    return end.shown() if isinstance(end, Node) else None
+def shown(end: Node | None) -> NodeInterface | None:
+    """What `grad_fn` gives for the end of an edge (see `row_node`)."""
+    return None if end is None else end.shown()
+
+
+def leaf_or_node(target: Any) -> Any:
+    """A target as explanations have it: the leaf itself, which lives on when its AccumulateGrad has gone with the graph."""
+    return target.leaf if type(target) is AccumulateGrad else target

@@ -37,7 +37,7 @@ from whygrad.base.frames import internal_modules, user_frame
 from whygrad.base.version import InferenceVersion, Swapped, Version
 from whygrad.core import door
 from whygrad.core.modes import grad_state, needs_slow_path, process_state
-from whygrad.core.node import Cast, Node, next_sequence_number, port_of
+from whygrad.core.node import AccumulateGrad, Node, next_sequence_number, port_of
 from whygrad.core.registered import registered
 from whygrad.core.tensor import TURNED, TURNING, Tensor, View, known_source, source, wrap
 from whygrad.ops.plan import RowPlan
@@ -485,11 +485,8 @@ def lift(array: Any, edge: Any, counter: Any) -> Any:
     """A saved argument as a Tensor again, with its place in the graph and its version. Numbers stay, but for bfloat16 ones."""
     if not isinstance(array, np.ndarray):
         return float(array) if is_bfloat16(array) else array
-    if isinstance(edge, Tensor):
-        if edge._array is array:
-            return edge
-        # A leaf whose data was swapped since: route to the leaf through a node that changes nothing.
-        edge = Cast(edge, array.dtype)
+    if type(edge) is AccumulateGrad and edge.leaf._array is array:
+        return edge.leaf
     result = wrap(array)
     result._node = edge
     result._lazy_version = counter

@@ -8,11 +8,11 @@ from typing import Any
 class Registered:
     """Modules of autograd, by what core asks of them."""
 
-    # Calls hooks: on_leaf, on_output, before_node, after_node; pass_by, check_detached.
+    # Calls hooks: on_output, before_node, after_node; pass_by, check_detached.
     hooks: Any
     # Errors about nodes: stale_saved, forbidden_view_write.
     errors: Any
-    # The end of the walk: finish_leaf.
+    # The end of the walk: finish_leaf; accumulate.
     accumulation: Any
     # Backwards inside backwards: in_a_new_thread.
     nested: Any

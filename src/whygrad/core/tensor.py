@@ -16,8 +16,8 @@ from whygrad.base import dtypes, errors
 from whygrad.base.linked import Steps, in_order
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Version, unwritten
-from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import DeadEnd, Node, extra
+from whygrad.core.modes import count_backwards, grad_state
+from whygrad.core.node import LAST, AccumulateGrad, DeadEnd, Node, extra
 from whygrad.core.registered import registered
 from whygrad.why import record as why
 
@@ -63,20 +63,21 @@ class View:
                 self.steps = step
 
 
+NO_NODE: weakref.ref[Any] = weakref.ref(DeadEnd())  # refers to nothing
+
+
 class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "set_at", "switched_at", "tangents", "turns", "watched", "watched_version")
+                 "retains_grad", "switched_at", "tangents", "turns", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
         self.post_accumulate_hooks: dict[int, Any] = {}
-        # The node that stands for this leaf in `next_functions`, while anybody looks at it.
-        self.accumulator: weakref.ref[Node] | None = None
+        # The node to which the edges of this leaf lead, while a graph does.
+        self.accumulator = NO_NODE
         self.retains_grad = False
-        # Nodes with a lower number lead to the leaf that this one was before set_().
-        self.set_at = 0
         # The last backward that delivered a gradient here.
         self.reached_by: Any = None
         self.grad_dtype: Any = ...
@@ -98,8 +99,7 @@ class Meta:
 
 def grad_note(what: str, where: why.Site) -> list[Any]:
     """What `Meta.grad_log` remembers of a hand on `.grad`. Nobody changes it, so many leaves may share one."""
-    last = process_state.last_backward
-    return [(what, where, 0 if last is None else last.number)]
+    return [(what, where, count_backwards())]
 
 
 class Tensor:
@@ -206,19 +206,42 @@ def requires_grad(t: Tensor) -> bool:
 
 
 def source(t: Tensor) -> Any:
-    """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None."""
-    view = t._view
-    if view is None:
-        return t if t._node is None and t._indirect else t._node
-    node = grad_fn(t)
-    if node is None and requires_grad(t):
-        # A view made under no_grad requires grad if its base does, but there is no way back to the base.
-        return t if view.requires_grad else DeadEnd()
-    return node
+    """Where the gradient of `t` goes: the node that computed it, the one that accumulates it if `t` is a leaf, or None."""
+    if t._view is None:
+        if t._node is not None or not t._indirect:
+            return t._node
+    else:
+        node = grad_fn(t)
+        if node is not None or not requires_grad(t):
+            return node
+        if not t._view.requires_grad:
+            # A view made under no_grad requires grad if its base does, but there is no way back to the base.
+            return DeadEnd()
+    meta = t._meta
+    node = None if meta is None else meta.accumulator()
+    return accumulator_of(t) if node is None else node
+
+
+def accumulator_of(leaf: Tensor) -> AccumulateGrad:
+    """The node that accumulates the gradient of this tensor, always the same one while it lives."""
+    meta = leaf.meta
+    while True:
+        reference = meta.accumulator
+        node = reference()
+        if node is not None:
+            return node  # type: ignore[no-any-return]
+        node = AccumulateGrad()
+        node.leaf, node.extra, node.seq = leaf, None, LAST
+        if meta.hooks:
+            extra(node).tensor_hooks = meta.hooks
+        made = weakref.ref(node)
+        if meta.accumulator is reference:  # else another thread was first; nothing is called here, so none can intervene
+            meta.accumulator = made
+            return node
 
 
 def known_source(t: Tensor) -> Any:
-    """`source` for the records: of a view that must not be used any more, what is known of it; never an error."""
+    """`source` for the records: a leaf itself; of a view that must not be used any more, what is known; never an error."""
     view = t._view
     if view is None:
         return t if t._node is None and t._indirect else t._node

@@ -115,7 +115,7 @@ def _fix_versions(spec: RowSpecialization, node: Node, position: int, copied: bo
 
 def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
-    version = target._version_counter
+    version = target._lazy_version or target._version_counter
     if type(version) is InferenceVersion:
         return
     version.value += 1

@@ -67,7 +67,6 @@ def _positive_part(x: Any) -> Any:
 class CountDistribution(ProbsOrLogits):
     """Base of distributions of counts: `total_count` trials with the same probability of success."""
 
-
     total_count: Any
 
     def __init__(self, total_count: Real, probs: Any = None, logits: Any = None,
@@ -199,6 +198,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Poisson(ExponentialFamily):
+    """Poisson, by its rate."""
+
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

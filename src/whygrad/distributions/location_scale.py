@@ -78,7 +78,6 @@ class Normal(LocationScale, ExponentialFamily):
 class Laplace(LocationScale):
     """Laplace(loc, scale): the double exponential distribution."""
 
-
     mean = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale.pow(2))
     stddev = property(lambda self: 2 ** 0.5 * self.scale)
@@ -112,7 +111,6 @@ class Laplace(LocationScale):
 class Cauchy(LocationScale):
     """Cauchy(loc, scale): the ratio of two normals; it has no mean."""
 
-
     mean = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
     variance = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
@@ -138,6 +136,8 @@ class Cauchy(LocationScale):
 
 
 class StudentT(Distribution):
+    """Student's t, by its degrees of freedom, shifted and scaled."""
+
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

@@ -19,6 +19,8 @@ __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "GeneralizedPareto"
 
 
 class Exponential(ExponentialFamily):
+    """Exponential, by its rate."""
+
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True

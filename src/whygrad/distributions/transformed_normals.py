@@ -45,7 +45,6 @@ class Folded(TransformedDistribution):
 class HalfNormal(Folded):
     """HalfNormal(scale): |x| for x ~ Normal(0, scale)."""
 
-
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)
 
@@ -58,7 +57,6 @@ class HalfNormal(Folded):
 
 class HalfCauchy(Folded):
     """HalfCauchy(scale): |x| for x ~ Cauchy(0, scale)."""
-
 
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)

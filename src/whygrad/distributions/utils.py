@@ -25,12 +25,11 @@ _Number = (bool, int, float)
 def broadcast_all(*values: Real) -> tuple[Values, ...]:
     """Tensors of one shape. Numbers become tensors, of the dtype of the first tensor among the values."""
     for v in values:
-        if not isinstance(v, (Tensor, *_Number)):
+        if not isinstance(v, (Tensor, *_Number)) and not hasattr(v, "__torch_function__"):
             raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                              "__torch_function__.")
     dtype = next((v.dtype for v in values if isinstance(v, Tensor)), dtypes.get_default_dtype())
-    return tuple(torch.broadcast_tensors(
-        *[v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype) for v in values]))
+    return torch.broadcast_tensors(*[torch.tensor(v, dtype=dtype) if isinstance(v, _Number) else v for v in values])
 
 
 def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Values:

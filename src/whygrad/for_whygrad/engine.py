@@ -15,9 +15,9 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.refusing import RefusingArray
 from whygrad.cli import version
 from whygrad.core import engine
-from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import Node, next_sequence_number, row_node
-from whygrad.core.tensor import Meta, Tensor, grad_fn, known_source, wrap
+from whygrad.core.modes import count_backwards, grad_state, process_state
+from whygrad.core.node import Node, leaf_or_node, next_sequence_number, row_node
+from whygrad.core.tensor import Meta, Tensor, grad_fn, known_source, source, wrap
 from whygrad.for_whygrad.instrumentation import CallListener, instrument
 from whygrad.for_whygrad.observation import Observation
 from whygrad.functional.parameter import Parameter
@@ -111,7 +111,7 @@ class WhygradEngine:
     # Of a node.
 
     def end_of(self, edge: Any) -> Any:
-        return row_node(edge)[0]
+        return leaf_or_node(row_node(edge)[0] if isinstance(edge, Node) else edge)
 
     def name_of(self, node: Node) -> str:
         return _name_of(type(node))  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ class WhygradEngine:
     def running_backward(self) -> Any:
         return grad_state.running
 
-    count_backwards = staticmethod(engine.count_backwards)
+    count_backwards = staticmethod(count_backwards)
     next_sequence_number = staticmethod(next_sequence_number)
 
     def group_size(self) -> int:
@@ -232,7 +232,9 @@ class WhygradEngine:
         before, record.watching = record.watching, watch
         latest = process_state.last_backward
         try:
-            engine.run([(known_source(loss), loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
+            captures: dict[Node, Any] = {source(leaf): None for leaf in leaves}
+            engine.run([(source(loss), loss._array * 0 + 1)], keep=True, create_graph=False, captures=captures)
+            leaves.update({node.leaf: g for node, g in captures.items()})  # type: ignore[attr-defined]
         finally:
             record.watching = before
             process_state.last_backward = latest

@@ -19,7 +19,7 @@ from whygrad.base import errors
 from whygrad.base.pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state
-from whygrad.core.node import Node
+from whygrad.core.node import AccumulateGrad
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.func.arguments import (
     Argnums,
@@ -149,9 +149,9 @@ def leads_beyond(outputs: Iterable[Any], variables: list[Tensor]) -> bool:
         if target is None or id(target) in seen:
             continue
         seen.add(id(target))
-        if isinstance(target, Node):
+        if type(target) is not AccumulateGrad:
             pending += target.edges
-        elif id(target) not in own and "_is_settled" not in target.__dict__:
+        elif id(target.leaf) not in own and "_is_settled" not in target.leaf.__dict__:
             return True
     return False
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from whygrad.backends import tensor
+from whygrad.base.torch_homes import python_functions
 from whygrad.core.record import apply
 from whygrad.functional import shape
 from whygrad.functional.promotion import promote
@@ -15,5 +16,8 @@ for _family in [
     "solve", "sorting", "sparsity", "special", "spectral", "stft", "storages", "windows"
 ]:
     import_module(f"{__name__}.{_family}")
+
+# torch.functional has torch's functions in Python under their names; our modules of such names stay in sys.modules.
+globals().update({name: FUNCTIONS[name] for name in (*python_functions(), "broadcast_shapes", "istft") if name in FUNCTIONS})
 
 tensor.connect(apply=apply, promote=promote, reshape=shape.reshape_to)

@@ -210,6 +210,7 @@ def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     HARDSHRINK.check_tensor("hardshrink", input)
     lambd = read_number("hardshrink", "lambd", 2, lambd)
     check_range(lambd, dtypes.float32)
+    lambd = rounded_number(lambd, input.dtype, "hardshrink")  # half precision compares in its own
     return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
 
 

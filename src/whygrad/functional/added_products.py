@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
@@ -13,7 +14,7 @@ from whygrad.functional.arguments import check_kinds, read_number, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import check_addmm, check_bmm, check_mv, check_vectors, not_on_cpu
 from whygrad.functional.old_order import in_old_order
-from whygrad.functional.promotion import promote
+from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import public, with_out, write
 from whygrad.functional.shape import expanded_shape
 from whygrad.ops.table import TABLE
@@ -76,7 +77,22 @@ def _read_scales(name: str, names: tuple[str, str], input: Any, a: Any, b: Any, 
     CHECKS[name](input, a, b, inplace=inplace)
     beta, alpha = read_number(name, "beta", 4, beta), read_number(name, "alpha", 5, alpha)
     whole = input._array.dtype.kind in "biu"
+    if name == "addr":
+        result = result_dtype(input, a, b)
+        for argument, value in (("beta", beta), ("alpha", alpha)):
+            _check_scale(argument, value, result)
+        whole = result.category < 2
     return {"beta": int(beta), "alpha": int(alpha)} if whole else {"beta": beta, "alpha": alpha}
+
+
+def _check_scale(argument: str, value: Any, result: dtypes.dtype) -> None:
+    """A factor of the dtype of the result, or of a lower one."""
+    if isinstance(value, bool) and result is not dtypes.bool_:
+        raise RuntimeError(f"Boolean {argument} only supported for Boolean results.")
+    if result.category < 2 and isinstance(value, float):
+        raise RuntimeError(f"For integral input tensors, argument {argument} must not be a floating point number.")
+    if isinstance(value, complex) and not result.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {c_name(result)} without overflow")
 
 
 def _add_product(name: str, names: tuple[str, str], input: Any, a: Any, b: Any, beta: Any, alpha: Any,

@@ -143,6 +143,8 @@ def is_integer(value: Any) -> bool:
     """What torch takes for an integer: not a bool, but a 0-dim integer tensor."""
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
+    if isinstance(value, np.ndarray):
+        return not value.ndim and value.dtype.kind in "iu"
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -190,7 +192,7 @@ def read_float(function: str, argument: str, position: int | None, value: Any) -
     """A number where a complex one makes no sense, and none is too large."""
     if type(value) is float:
         return value
-    if isinstance(value, Tensor) and value._array.size == 1 and value._array.dtype.kind in "biuf":
+    if isinstance(value, Tensor) and value._array.size == 1 and value._array.dtype.kind in "biuf" and not value.requires_grad:
         value = value._array.item()
     if not isinstance(value, (int, float, np.integer, np.floating)):
         raise wrong_type(function, argument, position, "float", value)

@@ -41,8 +41,8 @@ from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
 
 binary("mul", numbers="either", overloaded=False, scales=True)
-binary("multiply", row_name="mul", numbers="either", scales=True)
-binary("true_divide", row_name="div", numbers="either", to_float=True, scales=True)
+binary("multiply", row_name="mul", numbers="both", scales=True)
+binary("true_divide", row_name="div", numbers="both", to_float=True, scales=True)
 binary("atan2", numbers="none", overloaded=False, to_float=True, takes=Takes("biu" + FLOATS, "atan2_cpu"),
        aliases=("arctan2",))
 binary("fmod", takes=Takes(REALS, "fmod_cpu"))

@@ -26,6 +26,7 @@ from whygrad.functional.arguments import (
     read_sizes,
     read_tensor,
 )
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
 from whygrad.functional.promotion import as_number
 from whygrad.functional.run import made_under_transforms, public, run, with_out
@@ -95,8 +96,9 @@ def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: An
     if model.flags.c_contiguous or memory_format is layouts.contiguous_format:
         return allocate(make, model.shape, wanted)
     array = empty_like(model, wanted)
-    if make is not np.empty:
-        array[...] = 1 if make is _ones else 0
+    if make is np.empty:
+        return fill_uninitialized(array) if determinism.enabled else array
+    array[...] = 1 if make is _ones else 0
     return array
 
 

@@ -337,9 +337,9 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
            of_number: str | None = None, aliases: tuple[str, ...] = ()) -> Function:
     """`f(input, other, *, out)` and `input.f_(other)`.
 
-    `numbers` says where a Python number may stand instead of a tensor: "none", "second", "either". `overloaded` chooses
-    between torch's two ways to refuse an argument. `scales`: a number beside half precision is not rounded to it. `of_number` is
-    the row for a number as the first argument, if it is another one.
+    `numbers` says where a Python number may stand instead of a tensor: "none", "second", "either", "both". `overloaded`
+    chooses between torch's two ways to refuse an argument. `scales`: a number beside half precision is not rounded to it.
+    `of_number` is the row for a number as the first argument, if it is another one.
     """
     row = TABLE[row_name or name]
     number_row = TABLE[of_number] if of_number else row
@@ -349,9 +349,9 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
 
     def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
         a, b = as_operand(input), as_operand(other)
-        fits = (isinstance(a, Tensor) or (numbers == "either" and a is not NotImplemented),
+        fits = (isinstance(a, Tensor) or (numbers in ("either", "both") and a is not NotImplemented),
                 isinstance(b, Tensor) or (numbers != "none" and b is not NotImplemented))
-        if not all(fits) or not (isinstance(a, Tensor) or isinstance(b, Tensor) or not overloaded):
+        if not all(fits) or not (isinstance(a, Tensor) or isinstance(b, Tensor) or not overloaded or numbers == "both"):
             if overloaded:
                 raise invalid_combination(caller, input, other)
             position = 2 if fits[0] else 1

@@ -14,6 +14,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
 from whygrad.core.write import bump
 from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.why import record as why
 
 NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can require gradients"
@@ -21,14 +22,23 @@ NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can requi
 _warned: set[str] = set()
 
 
+class Repeats:
+    """torch.set_warn_always: whether what is said once is said every time."""
+
+    always = False
+
+
 def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
-        return make(sizes, dtype)
+        made = make(sizes, dtype)
+        return fill_uninitialized(made) if make is np.empty and determinism.enabled else made
     except MemoryError as error:
         raise errors.out_of_memory(error) from None
     except ValueError:
         check_sizes(sizes)
+        if 0 in sizes:
+            raise RuntimeError("Stride calculation overflowed") from None
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 
@@ -90,6 +100,6 @@ def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> 
 
 def warn_once(message: str) -> None:
     """For what torch says only the first time in a program."""
-    if message not in _warned:
+    if message not in _warned or Repeats.always:
         _warned.add(message)
         warn(message)

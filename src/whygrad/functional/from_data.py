@@ -17,6 +17,7 @@ from whygrad.functional.arguments import check_place, fits, kind_name, read_dtyp
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn_once
 from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
+from whygrad.functional.storage import TypedStorage, UntypedStorage
 from whygrad.why import record as why
 
 COPY_CONSTRUCT = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -125,7 +126,7 @@ def _alias(obj: Any, wanted: dtypes.dtype | None, copy: bool | None) -> Tensor |
         return from_numpy(np.asarray(obj))
     if isinstance(held := getattr(obj, "bytes", None), np.ndarray):  # a storage
         return frombuffer(held, dtype=wanted or dtypes.get_default_dtype())
-    if hasattr(obj, "__dlpack__"):
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
     try:
         memoryview(obj)
@@ -247,6 +248,13 @@ def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.
     if isinstance(data, np.ndarray):
         array = check_array(data)
         return (array.copy("K") if dtype is None else cast_values(array, dtype.numpy)), ()
+    if isinstance(data, (TypedStorage, UntypedStorage)):
+        kind = dtype or dtypes.get_default_dtype()
+        if isinstance(data, TypedStorage) and data.dtype is not kind:
+            raise RuntimeError(f"Expected a Storage of type {kind.scalar_name} or an UntypedStorage, but got "
+                               f"{data.dtype.scalar_name}")
+        held = data.untyped().bytes
+        return held[:len(held) // kind.itemsize * kind.itemsize].view(kind.numpy).copy(), ()
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     sizes = _sizes(data)

@@ -12,7 +12,7 @@ from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.dtypes import c_name
 from whygrad.base.on_demand import on_demand
-from whygrad.base.overlap import SHARED, is_expanded
+from whygrad.base.overlap import OVERLAP, SHARED, check_overlap, is_expanded
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -182,7 +182,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
-    check_disjoint(self, inputs[1:])
+    check_disjoint(self, inputs)
     if is_expanded(self._array):
         raise RuntimeError(SHARED)
     return write("scatter", self, self, *inputs, **statics)
@@ -257,7 +257,10 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
         raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to "
                            f"source.size(dim): ({length}), for dim: {axis}")
     check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}")
-                 if len(own) == 2 else IndexError("index out of range in self"))
+                 if len(own) > 1 and axis in (0, len(own) - 1) and alpha == 1 and index._array.dtype == np.int64
+                 else IndexError("index out of range in self"))
+    if self._array.dtype.kind == "u" and isinstance(alpha, int):
+        alpha %= 1 << 8 * self._array.itemsize  # C's arithmetic: -1 is 255
     return (positions(index), source), {"axis": axis, "alpha": alpha}
 
 
@@ -365,8 +368,10 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
             if shape != self._array.shape:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
                                    f"{list(shape)}")
-        if name != "masked_scatter":
-            check_disjoint(self, inputs[1:], name)
+        if name == "masked_scatter":
+            check_overlap(self._array, ())
+        else:
+            check_disjoint(self, (*args, *kwargs.values()), name)
         return write(name, self, self, *inputs, **statics)
 
     public(name=name, doc=doc, autocast="widest" if name == "index_copy" else None)(changed)
@@ -414,6 +419,8 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     read_tensor("index_put_", values, "values", 3)
     check_inplace(input, (input, values))
     places, values = _put_places(input, indices, values, accumulate)
+    if any(index is input for index in indices):
+        raise RuntimeError(OVERLAP)
     return index_put_at(input, places, values, accumulate)
 
 
@@ -447,6 +454,8 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The positions of the nonzero elements: a line for each, or with `as_tuple` a vector for each dim."""
     read_tensor("nonzero", input)
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         wide = input if input._array.ndim else rows.unsqueeze(input, axis=0)
         return unbind(rows.nonzero(wide), 1)
     return with_out("nonzero", rows.nonzero(input), out)

@@ -11,11 +11,10 @@ from whygrad.base import dtypes
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.overlap import check_overlap
 from whygrad.core.modes import process_state
-from whygrad.core.node import Cast
 from whygrad.core.record import RowSpecialization, kinds_of, specialization_of, tracked_nodes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes, take_causes
-from whygrad.functional.promotion import promote, result_dtype
+from whygrad.functional.promotion import Cast, promote, result_dtype
 from whygrad.ops.table import TABLE
 
 # From the common dtype of the inputs and the dtype of the target: the dtype to compute in, or an error.

@@ -9,13 +9,15 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.base.door import MISSING, Spec, call
-from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
+from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format, preserve_format
 from whygrad.base.meta_array import MetaArray
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
+from whygrad.functional.creation import CHANNELS_LAST
+from whygrad.functional.determinism import determinism, fill_uninitialized
 from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
 
@@ -192,29 +194,45 @@ def element_strides(array: Any) -> tuple[int, ...]:
 @public(function=False)
 def resize_(self: Any, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape over the same memory, from where the tensor begins; over new memory if it does not suffice."""
-    return _resize(self, sizes("resize_", given, size))
+    return _resize(self, sizes("resize_", given, size), memory_format)
 
 
 @public(function=False)
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
-    return _resize(read_tensor("resize_as_", input), read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
+    template = read_tensor("resize_as_", the_template, "the_template", 2)
+    if memory_format is preserve_format:
+        memory_format = next((known for known in CHANNELS_LAST if template._array.ndim == CHANNELS_LAST[known] and
+                              not template.is_contiguous() and template.is_contiguous(memory_format=known)), None)  # type: ignore[attr-defined]
+    return _resize(read_tensor("resize_as_", input), template._array.shape, memory_format)
 
 
-def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any = None) -> Tensor:
     if self.requires_grad and not grad_state.inference:
         raise RuntimeError("cannot resize variables that require grad")
-    if shape and min(shape) < 0:
+    if shape and (min(shape) < 0 or math.prod(shape) >= 2**63):
         raise RuntimeError("numel: integer multiplication overflow")
     array = self._memory
-    if array.shape == shape:
+    if 0 in shape and math.prod(filter(None, shape)) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
+    if math.prod(shape) * array.itemsize >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if array.shape == shape and memory_format is None:
         return self
     owner, start = storage(array)
     count = (owner.nbytes - start) // array.itemsize if owner.size else 0
     line = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
     if math.prod(shape) > count:
         longer = np.zeros(math.prod(shape), array.dtype)
+        if determinism.enabled:
+            fill_uninitialized(longer)
         longer[:count] = line
         line = longer
-    self._memory = line[:math.prod(shape)].reshape(shape)
+    line = line[:math.prod(shape)]
+    if memory_format in CHANNELS_LAST:
+        if len(shape) != CHANNELS_LAST[memory_format]:
+            raise RuntimeError(f"required rank {CHANNELS_LAST[memory_format]} tensor to use {str(memory_format)[6:]} format")
+        self._memory = np.moveaxis(line.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
+    else:
+        self._memory = line.reshape(shape)
     bump(self)
     return self

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from whygrad.base.layouts import contiguous_format
+from whygrad.base.layouts import contiguous_format, memory_format
 from whygrad.base.torch_homes import torch_home
 from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.record import apply
@@ -18,6 +18,7 @@ from whygrad.functional.arguments import (
     check_tensors,
     invalid_combination,
     is_number,
+    read_float,
     read_int,
     read_number,
     read_sizes,
@@ -42,28 +43,30 @@ def equal(input: Any, other: Any) -> bool:
     return bool(np.array_equal(input._array, other._array))
 
 
-def _check_tolerances(input: Any, other: Any, rtol: float, atol: float, name: str) -> None:
+def _tolerances(input: Any, other: Any, rtol: Any, atol: Any, name: str) -> dict[str, Any]:
     check_tensors(name, input=input, other=other)
+    rtol, atol = read_float(name, "rtol", 3, rtol), read_float(name, "atol", 4, atol)
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     for argument, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{argument} must be greater than or equal to zero, but got {value:g}")
+    return {"rtol": rtol, "atol": atol}
 
 
 @public()
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where `abs(input - other) <= atol + rtol * abs(other)`."""
-    _check_tolerances(input, other, rtol, atol, "isclose")
-    return apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)  # type: ignore[no-any-return]
+    tolerances = _tolerances(input, other, rtol, atol, "isclose")
+    return apply(TABLE["isclose"], input, other, **tolerances, equal_nan=equal_nan)  # type: ignore[no-any-return]
 
 
 @public()
 @made_under_transforms("refused")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close to each other (see `isclose`)."""
-    _check_tolerances(input, other, rtol, atol, "allclose")
-    result = apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    tolerances = _tolerances(input, other, rtol, atol, "allclose")
+    result = apply(TABLE["isclose"], input, other, **tolerances, equal_nan=equal_nan)
     return bool(result._array.all())
 
 
@@ -192,9 +195,13 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     places = read_tensor("unravel_index", indices, "indices")._array
     if places.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, Tensor) or not isinstance(shape, (int, Sequence)):
+        kind = "<class 'torch.Tensor'>" if isinstance(shape, Tensor) else type(shape)
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {kind}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not all(isinstance(n, int) for n in lengths):
-        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
+    for n in lengths:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any(n < 0 for n in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
     widths = [math.prod(lengths[d + 1:]) for d in range(len(lengths))]
@@ -237,7 +244,11 @@ def _from_python(name: str) -> Callable[..., Tensor]:
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         vectorised = np.frompyfunc(function, 1 + len(others), 1)
-        self._array[...] = vectorised(self._array, *[t._array for t in others])  # torch counts no version
+        others = [t.expand_as(self)._array for t in others]
+        found = vectorised(self._array, *others)
+        if found.size and not isinstance(first := np.ravel(found)[0], (int, float, complex, np.number)):
+            raise TypeError(f"must be real number, not {type(first).__name__}")
+        self._array[...] = found  # torch counts no version
         return self  # type: ignore[no-any-return]
 
     return public(function=False, name=name, doc="Every element replaced by what a Python function makes of it.")(method)
@@ -346,7 +357,17 @@ def as_subclass(self: Any, cls: type[Tensor]) -> Any:
 @public(function=False)
 def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dims from the one with the largest step in memory to the one with the smallest."""
-    strides = read_tensor("dim_order", self)._array.strides
+    array = read_tensor("dim_order", self)._array
+    strides = array.strides
+    if not isinstance(ambiguity_check, (bool, list)) or (ambiguity_check and isinstance(ambiguity_check, list) and not all(
+            isinstance(format, memory_format) for format in ambiguity_check)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if isinstance(ambiguity_check, list):
+        is_ambiguous = sum(self.is_contiguous(memory_format=format) for format in ambiguity_check) != 1
+    else:
+        is_ambiguous = ambiguity_check and (1 in array.shape or len(set(strides)) < len(strides))
+    if is_ambiguous:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 

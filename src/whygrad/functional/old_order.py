@@ -11,6 +11,7 @@ from typing import Any
 
 from whygrad.base import errors
 from whygrad.core.tensor import Tensor
+from whygrad.functional.fresh import Repeats
 
 DEPRECATED = ("This overload of {0} is deprecated:\n\t{0}({1})\nConsider using one of the following signatures instead:\n"
               "\t{0}({2})")
@@ -27,7 +28,7 @@ def in_old_order(function: Callable[..., Any], name: str, tensors: tuple[str, ..
     if extra > len(scalars) or not all(isinstance(x, numbers.Number) for x in given[1:1 + extra]):
         raise TypeError(f"{name}() takes {len(tensors)} positional argument{'s' if len(tensors) > 1 else ''} but "
                         f"{len(values) - 1} were given")
-    if not _told:  # torch says it once, of the first
+    if not _told or Repeats.always:  # torch says it once, of the first
         _told.append(name)
         old = [f"Number {scalar}" for scalar in scalars[:extra]] + [f"Tensor {tensor}" for tensor in tensors]
         new = [f"Tensor {tensor}" for tensor in tensors] + ["*"] + [f"Number {scalar} = 1" for scalar in scalars]

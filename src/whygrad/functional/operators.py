@@ -9,7 +9,8 @@ from whygrad.base.door import SPECS, Spec, dispatch
 from whygrad.base.errors import out_of_memory
 from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
-from whygrad.functional.dispatch import FLOAT32, Function, as_operand
+from whygrad.functional.arguments import INT64_LIMIT
+from whygrad.functional.dispatch import FLOAT32, INT64, Function, as_operand
 from whygrad.functional.overriding import is_overriding, is_plain_call
 from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops.table import TABLE
@@ -69,7 +70,7 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
     `ready` are the kinds of dtype the row takes as they are.
     """
     row, function = TABLE[row_name], FUNCTIONS[row_name]
-    beside_number = "dFD" if "c" in ready else "d"
+    beside_number, with_integers = "dFD" if "c" in ready else "d", "i" in ready
     spec = SPECS[f"Tensor.{called}"] if called else Spec(f"Tensor.{name}", function)
 
     of_tensors: Function
@@ -102,7 +103,8 @@ def _arithmetic(name: str, row_name: str, ready: str, called: str = "") -> None:
                     return of_tensors(self, other)
                 except MemoryError as error:
                     raise out_of_memory(error) from None
-        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in beside_number):
+        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in beside_number or (
+                with_integers and dtype is INT64 and type(other) is int and -INT64_LIMIT <= other < INT64_LIMIT)):
             try:
                 return of_number(self, other)
             except MemoryError as error:

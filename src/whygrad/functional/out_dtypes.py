@@ -49,7 +49,7 @@ _REFUSALS = {
     "{name} does not support non-boolean outputs.": "isneginf isposinf signbit",
     "{name} expects {result} tensor out, got: {out}": "multinomial",
     "{name}: dtype of out: {out} should be same as input: {result}": "nan_to_num",
-    "{name}: Expected out tensor to have scalar type {result} but got scalar type{out}": "nonzero",
+    "{name}: Expected out tensor to have scalar type {result} but got scalar type{out}": "nonzero nonzero_static",
 }
 # These cannot read their own `out` back in another dtype.
 _NO_KERNEL = {"nanmean": "nansum_cpu", "nansum": "nansum_cpu"}

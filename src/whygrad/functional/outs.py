@@ -6,11 +6,18 @@ from typing import Any
 
 from numpy.lib.array_utils import byte_bounds
 
+from whygrad.base.dtypes import c_name
 from whygrad.base.overlap import OVERLAP
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import wrong_type
 from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.writes import with_out
+
+# What torch says of a second `out` of another dtype, before it looks at the first.
+_SECOND = {"histogram": "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {2} and "
+                        "bin_edges {1} for dimension 0",
+           "frexp": "torch.frexp() expects exponent to have int dtype but got {1}",
+           "mode": "expected scalar type 'Long' but got '{0}' for indices output"}
 
 
 def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
@@ -19,6 +26,8 @@ def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
         return results
     if not isinstance(outs, (tuple, list)):
         raise wrong_type(name, "out", None, "tuple of Tensors", outs)
+    if name in _SECOND and len(outs) == 2 and isinstance(outs[1], Tensor) and outs[1].dtype is not results[1].dtype:
+        raise RuntimeError(_SECOND[name].format(outs[1].dtype.scalar_name, c_name(outs[1].dtype), c_name(results[1].dtype)))
     written = [with_out(name, result, out, *inputs) for result, out in zip(results, outs, strict=True)]
     return tuple(written) if type(results) is tuple else type(results)(*written)
 

@@ -179,7 +179,7 @@ IGNORED = frozenset({
     "torch.is_tensor", "torch.is_storage", "torch.typename", "torch.get_default_dtype", "torch.set_default_dtype",
     "torch.can_cast", "torch.promote_types", "Tensor.as_subclass", "Tensor.__dir__", "Tensor.__iter__", "Tensor.why"})
 # Functions whose arguments are data: only modes override them.
-OF_DATA = frozenset({"torch.tensor"})
+OF_DATA = frozenset({"torch.as_tensor", "torch.tensor"})
 
 
 class Overrides:

@@ -53,8 +53,8 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
         self._cause = _causes(data, cls.__name__)
         return self
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Subclasses take further arguments in `__new__`."""
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"

@@ -6,13 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.numpy_convert import cast_values
+from whygrad.backends import tensor as xp
+from whygrad.backends.numpy_convert import cast_array, cast_values
 from whygrad.base import dtypes
 from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import Cast
+from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.ops.table import TABLE
+
+
+class Cast(Node):
+    """Brings the gradient of a promoted argument back to the argument's own dtype."""
+
+    __slots__ = ("dtype",)
+    visible = False
+    takes_sparse = True
+
+    def __init__(self, edge: Node, dtype: np.dtype) -> None:
+        self.edges = (edge,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = edge.site_code, edge.lasti
+        self.dtype = dtype
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (cast_array(g, self.dtype),)
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        origin = g._array.dtype
+        return (g if origin == self.dtype else xp.to_copy(g, dtype=self.dtype, origin=origin),)
 
 
 def result_dtype(*inputs: Any) -> dtypes.dtype:

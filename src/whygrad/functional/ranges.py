@@ -10,6 +10,7 @@ import numpy as np
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
+from whygrad.base.overlap import check_overlap
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import (
     check_place,
@@ -41,6 +42,8 @@ _WIDER: dict[str, Any] = {"float64": np.longdouble, "complex64": np.complex128, 
 
 def _delivered(name: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:
     """An `out` with as many elements keeps its shape."""
+    if isinstance(out, Tensor) and name != "range":
+        check_overlap(out._array, ())
     if isinstance(out, Tensor) and out._array.size == array.size:
         array = array.reshape(out._array.shape)
     return deliver(name, array, out, requires_grad)
@@ -104,6 +107,8 @@ def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> t
             raise ValueError("step must be nonzero")
         count = -((start - end) // step) if name == "arange" else (end - start) // step + 1
     else:
+        if math.isinf(step):
+            return start, end, 0, int(name == "range")
         span = (float(end) - float(start)) / float(step)
         count = math.ceil(span) if name == "arange" else math.floor(span) + 1
     return start, end, step, max(count, 0)

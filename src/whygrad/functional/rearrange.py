@@ -149,9 +149,10 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     ndim = input._array.ndim
     if ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+    axes = normalize_dim(dims[0], ndim), normalize_dim(dims[1], ndim)
+    if axes[0] == axes[1]:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    return rows.rot90(input, k=k, axes=(normalize_dim(dims[0], ndim), normalize_dim(dims[1], ndim)))
+    return rows.rot90(input, k=k, axes=axes)
 
 
 def _triangle(name: str, doc: str) -> None:

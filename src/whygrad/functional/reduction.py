@@ -45,7 +45,7 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function take NumPy's `axis` and `keepdims` for `dim` and `keepdim`, as torch does."""
     positional = function.__code__.co_varnames[:function.__code__.co_argcount]
-    checked = "keepdim" in positional and function.__name__ != "norm"
+    checked = "keepdim" in positional and not function.__name__.endswith("norm")
     place = positional.index("keepdim") if checked else len(positional)
 
     @functools.wraps(function)
@@ -59,6 +59,12 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return renaming
+
+
+def check_asked_dtype(dtype: Any, out: Any) -> None:
+    """The `dtype` that was asked for must be that of `out`."""
+    if isinstance(out, Tensor) and isinstance(dtype, dtypes.dtype) and out.dtype is not dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {c_name(dtype)}, but got {c_name(out.dtype)} instead")
 
 
 def row(name: str) -> Callable[..., Any]:
@@ -139,6 +145,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
     if out is not None and dtype is None and isinstance(out, Tensor):
         ready, dtype = False, out.dtype
+    elif out is not None and dtype is not None:
+        check_asked_dtype(dtype, out)
     x = input if ready else widened("sum", input, dtype)
     if keepdim is not False or keepdims is not False:
         keepdim = keepdims if keepdim is False else keepdim
@@ -156,6 +164,9 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum without the NaNs."""
     x = widened("nansum", input, dtype)
+    if dtype is not None and isinstance(out, Tensor) and out.dtype is not dtype:
+        raise RuntimeError("nansum: provided dtype must match dtype of result. "
+                           f"Got {out.dtype.scalar_name} and {dtype.scalar_name}.")
     if x._array.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     result = _nansum(x, axis=read_axes("nansum", x, dim), keepdims=keepdim)
@@ -168,6 +179,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     """The mean of all elements, or over the given dims."""
     if axis is not None:
         dim = axis
+    if out is not None:
+        check_asked_dtype(dtype, out)
     x = input if dtype is None and isinstance(input, Tensor) else in_dtype("mean", input, dtype)
     if keepdim is not False or keepdims is not False:
         keepdim = read_flag("mean", "keepdim", 3, keepdims if keepdim is False else keepdim)
@@ -198,6 +211,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
 @numpy_names
 def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The product of all elements, or along one dim."""
+    check_asked_dtype(dtype, out)
     x = widened("prod", input, dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype)
     if dim is ...:
         if keepdim:
@@ -471,6 +485,7 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def running(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
         wanted = dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype
+        check_asked_dtype(wanted, out)
         x = widened(name, input, wanted)
         if wanted is dtypes.bool_:
             raise not_implemented(f"{name}_out_cpu", wanted)
@@ -496,6 +511,7 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
 
 
 @linalg_function()
+@numpy_names
 def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""

@@ -16,9 +16,32 @@ def __getattr__(name: str) -> type[Any]:
         values = ",\n".join([f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)])
         return f"torch.return_types.{name}(\n{values})"
 
-    members = {"__slots__": (), "__module__": "torch.return_types", "__repr__": __repr__}
+    count = len(_fields[name].split())
+
+    def __new__(cls: type[Any], *values: Any) -> Any:
+        """From the values, or from one sequence of them, as torch's are made."""
+        if not values:
+            raise TypeError("structseq() missing required argument 'sequence' (pos 1)")
+        if len(values) == 1:
+            if not hasattr(values[0], "__iter__"):
+                raise TypeError("constructor requires a sequence")
+            values = tuple(values[0])
+            if len(values) != count:
+                raise TypeError(f"torch.return_types.{name}() takes a {count}-sequence ({len(values)}-sequence given)")
+        return tuple.__new__(cls, values)
+
+    def __reduce__(self: Any) -> Any:
+        return restore, (name, tuple(self))
+
+    members = {"__slots__": (), "__module__": "torch.return_types", "__repr__": __repr__, "__new__": __new__,
+               "__reduce__": __reduce__}
     made = globals()[name] = type(name, (namedtuple(name, _fields[name]),), members)  # noqa: PYI024
     return made
+
+
+def restore(name: str, values: tuple[Any, ...]) -> Any:
+    """For pickle and copy."""
+    return (globals().get(name) or __getattr__(name))(values)
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import check_kinds, invalid_combination, read_int, read_number, read_tensor
+from whygrad.functional.dims import named_axis
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
@@ -37,10 +38,10 @@ cummin = _running_extreme("cummin", "The smallest element so far along a dim, an
 
 
 @public()
-def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Tensor:
+def logcumsumexp(input: Any, dim: Any = ..., *, axis: Any = ..., out: Any = None) -> Tensor:
     """log(cumsum(exp(x))) without overflow."""
     x = read_tensor("logcumsumexp", input)
-    axis = dim_of("logcumsumexp", x, dim)
+    axis = dim_of("logcumsumexp", x, named_axis("logcumsumexp", axis) if dim is ... else dim)
     check_kinds("logcumsumexp_out_cpu", x, "fVc")
     return with_out("logcumsumexp", apply(TABLE["logcumsumexp"], x, axis=axis), out, input)
 
@@ -224,6 +225,7 @@ def _renorm_statics(self: Tensor, p: Any, dim: Any, maxnorm: Any) -> dict[str, A
     for position, (name, value) in ((2, ("p", p)), (4, ("maxnorm", maxnorm))):
         if isinstance(read_number("renorm", name, position, value), complex):
             raise RuntimeError(f"renorm: {name} must be real-valued")
+    p, maxnorm = read_number("renorm", "p", 2, p), read_number("renorm", "maxnorm", 4, maxnorm)
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:

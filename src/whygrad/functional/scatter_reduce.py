@@ -12,6 +12,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import not_implemented, read_tensor, wrong_type
+from whygrad.functional.determinism import alert_not_deterministic
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
     INDEX_DTYPES,
@@ -154,6 +155,8 @@ def _put_arguments(self: Any, index: Any, source: Any) -> tuple[Tensor, Tensor]:
 @public()
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """A copy with `source` written (or added) at places of the flattened tensor."""
+    if not accumulate:
+        alert_not_deterministic("put_")
     places, values = _put_arguments(read_tensor("put", input), index, source)
     return rows.put(input, places, values, accumulate=accumulate)
 
@@ -161,8 +164,10 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 @public(function=False)
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     check_inplace(self, (self, source))
+    if not accumulate:
+        alert_not_deterministic("put_")
     places, values = _put_arguments(self, index, source)
-    check_disjoint(self, (index, source))
+    check_disjoint(self, (index, source), "put")
     return write("put", self, self, places, values, accumulate=accumulate)
 
 

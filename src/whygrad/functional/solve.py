@@ -184,7 +184,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if input.dtype is not b.dtype:
         raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype "
                            f"{input.dtype.scalar_name} and other's dtype {b.dtype.scalar_name}")
-    vector = len(b_shape) < len(shape)
+    vector = len(b_shape) == 1 or b_shape == shape[:-1]
     if shape[-2] != b_shape[-1 if vector else -2]:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({-1 if vector else -2})")
     if driver is not None and driver not in _DRIVERS:

@@ -23,7 +23,7 @@ from whygrad.functional.matrices import (
 )
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
-from whygrad.functional.reduction import vector_norm
+from whygrad.functional.reduction import numpy_names, vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance
 
@@ -114,11 +114,14 @@ def _read_for_eig(function: str, name: str, input: Any) -> tuple[Tensor, bool]:
 
 
 @linalg_function()
+@numpy_names
 def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None) -> Tensor:
     """A norm of the matrices in two dims: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
     read_tensor("linalg_matrix_norm", input)
     name = "linalg.matrix_norm"
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     check_matrices(input, name, square=False)
@@ -163,6 +166,7 @@ def _norm_of_values(x: Tensor, ord: Any, row: int, column: int, keepdim: bool) -
 
 
 @linalg_function()
+@numpy_names
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
          out: Any = None) -> Tensor:
     """The norm of a vector or of a matrix, as `ord`, `dim` and the shape say."""

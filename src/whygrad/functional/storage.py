@@ -114,14 +114,16 @@ class UntypedStorage(_Storage):
         owner, start = owner_of(array)
         if type(array) is MetaArray:
             owner, self.device = meta_array((start + extent(array),), np.uint8), META
-        self._hold(owner, is_used=True)
+        file = getattr(owner.base, "obj", None)
+        self._hold(owner, file.filename if isinstance(file, _MappedFile) else None, is_used=True)
         return self
 
     @classmethod
     def from_file(cls, filename: str, shared: Any = False, nbytes: Any = 0) -> UntypedStorage:
         """The bytes of a file. What is written to them goes into the file if it is `shared`."""
         self = cls.__new__(cls)
-        self._hold(_map_file(os.fspath(filename), shared, nbytes), os.fspath(filename) if shared else None)
+        name = os.fspath(filename)
+        self._hold(_map_file(name, shared, nbytes), name if shared else None)
         return self
 
     @classmethod
@@ -256,7 +258,12 @@ class UntypedStorage(_Storage):
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        return memo.setdefault(id(self._owner), self.clone())  # type: ignore[no-any-return]
+        # The array is what is remembered: tensors look for it as well.
+        if id(self._owner) not in memo:
+            memo[id(self._owner)] = self._owner.copy("K")
+        result = UntypedStorage.__new__(UntypedStorage)
+        result._hold(memo[id(self._owner)], is_used=self._is_used)
+        return result
 
     def __sizeof__(self) -> Any:
         return object.__sizeof__(self) + self.nbytes()
@@ -275,8 +282,16 @@ class UntypedStorage(_Storage):
         self.bytes.view(f"V{item}" if item == 1 else f"u{item}").byteswap(inplace=True)
 
 
+class _MappedFile(mmap.mmap):
+    """The memory of a file, which knows its name if what is written goes into the file."""
+
+    filename: str | None
+
+
 def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
     """The first `nbytes` of a file as memory. A shared file is created, or made longer, as needed."""
+    if not nbytes:
+        return np.empty(0, np.uint8)
     try:
         descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
     except OSError as error:
@@ -288,9 +303,9 @@ def _map_file(filename: str, shared: Any, nbytes: Any) -> np.ndarray:
             if not shared:
                 raise RuntimeError(f"file <{filename}> size <{held}> is smaller than the required mapping size <{nbytes}>")
             os.ftruncate(descriptor, nbytes)
-        if not nbytes:
-            return np.empty(0, np.uint8)
-        return np.frombuffer(mmap.mmap(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY), np.uint8)
+        mapped = _MappedFile(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        mapped.filename = filename if shared else None
+        return np.frombuffer(mapped, np.uint8)
     finally:
         os.close(descriptor)
 
@@ -496,5 +511,5 @@ def __getattr__(name: str) -> Any:
     if name in CLASSES:
         return CLASSES[name]
     if name == "Storage":  # that of the default dtype
-        return CLASSES["FloatStorage"]
+        return storage_class(dtypes.get_default_dtype())
     raise AttributeError(f"module 'torch.storage' has no attribute {name!r}")

@@ -10,8 +10,7 @@ import numpy as np
 from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
 from whygrad.core.modes import grad_state
-from whygrad.core.node import next_sequence_number
-from whygrad.core.tensor import Tensor
+from whygrad.core.tensor import NO_NODE, Tensor
 from whygrad.core.tensor import source as source_of
 from whygrad.core.write import bump, check_inplace
 from whygrad.functional.arguments import check_place, invalid_combination, read_dtype
@@ -69,7 +68,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         edges = tuple([source_of(t) for t in (self, source) if isinstance(t, Tensor)])
         self._node, self._view, self._indirect = _no_derivative_of_set(edges), None, False
     elif self.requires_grad and self._view is None and self._node is None:
-        self.meta.set_at = next_sequence_number()
+        self.meta.accumulator = NO_NODE  # recorded graphs lead to what it was
     bump(self)
     return self
 

@@ -15,7 +15,7 @@ from whygrad.base.meta_array import MetaArray
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion, Swapped
 from whygrad.core.node import extra, row_node, shown
-from whygrad.core.tensor import Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
+from whygrad.core.tensor import NO_NODE, Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
 from whygrad.functional.conj_neg import resolved
 from whygrad.functional.overriding import is_plain_call
 
@@ -164,6 +164,8 @@ class TensorProperties:
                                "tensor type.")
         old = self._array
         self._array = value._array
+        if self._meta is not None and old.dtype != self._array.dtype:
+            self._meta.accumulator = NO_NODE  # recorded graphs lead to what it was
         # References: `old` and the argument. If there are more, it may have been saved for backward.
         if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._lazy_version) is not InferenceVersion:
             self._version_counter.value = swapped(self._version_counter.value, old, self._array)

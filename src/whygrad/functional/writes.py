@@ -19,7 +19,7 @@ from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recor
 from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.out_dtypes import check_out_dtype
-from whygrad.functional.promotion import promote
+from whygrad.functional.promotion import as_number, promote
 from whygrad.ops.table import TABLE, Rule
 
 _COPY = specialization_of(TABLE["copy"], "tt")
@@ -79,6 +79,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise invalid_combination("fill_", self, value)
         check_inplace(self, (self,))
         check_range(value, self.dtype)
+        if self.dtype.category < 2:
+            value = as_number(value, self.dtype, "fill_")
     return write_values(self, value, "FillBackward2", constant=True)
 
 

@@ -74,7 +74,7 @@ def _find(f: Task) -> None:
 
 @maker
 def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
-    if x.dtype is not FLOAT32 or not x.size or not 0 < k <= min(MAX_COUNT, x.shape[axis]):
+    if x.dtype is not FLOAT32 or not x.size or not x.ndim or not 0 < k <= min(MAX_COUNT, x.shape[axis]):
         return None
     last = x.ndim - 1
     rows = contiguous(x if axis == last else np.moveaxis(x, axis, last))

@@ -38,6 +38,7 @@ def convert_parameter(module: Module, name: str, parameter: Any, convert: Callab
     with no_grad():
         converted = convert(parameter)
     grad = parameter.grad
+    overwrite = _flags["overwrite"] or converted.layout is not parameter.layout  # `.data` keeps its layout
     if _flags["swap"]:
         parameter.grad = None
         try:
@@ -45,7 +46,7 @@ def convert_parameter(module: Module, name: str, parameter: Any, convert: Callab
         except Exception as error:
             parameter.grad = grad
             raise RuntimeError(f"_apply(): Couldn't swap {module._get_name()}.{name}") from error
-    elif _flags["overwrite"]:
+    elif overwrite:
         module._parameters[name] = Parameter(converted, requires_grad=parameter.requires_grad)
     else:
         parameter.data = converted
@@ -63,7 +64,7 @@ def _convert_gradient(module: Module, name: str, grad: Any, convert: Callable[[A
         except Exception as error:
             raise RuntimeError(f"_apply(): Couldn't swap {module._get_name()}.{name}.grad") from error
         parameter.grad = grad
-    elif _flags["overwrite"]:
+    elif _flags["overwrite"] or converted.layout is not grad.layout:
         parameter.grad = converted.requires_grad_(grad.requires_grad)
     else:
         grad.data = converted

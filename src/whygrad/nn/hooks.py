@@ -116,7 +116,7 @@ def on_registration(hooks: Registry, module: Module, name: str, value: Any) -> A
     return value
 
 
-class WithModule:
+class _WrappedHook:
     """A hook bound to its module by a weak reference, so that the module does not keep itself alive."""
 
     def __init__(self, hook: Callable[..., Any], module: Module) -> None:
@@ -241,7 +241,7 @@ def hook_last_node(module: Module, hooks: Iterable[Any], args: Any, result: Any)
     if node is None:
         return
     for hook in hooks:
-        node.register_hook(WithModule(hook, module))
+        node.register_hook(_WrappedHook(hook, module))
     problem = _partial_view(args, result, node)
     if problem:
         warn(problem, FutureWarning)

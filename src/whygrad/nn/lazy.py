@@ -49,7 +49,8 @@ class Uninitialized:
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and make it an ordinary one."""
-        self._array = np.empty(tuple(shape), self._array.dtype if dtype is None else dtype.numpy)
+        sizes = shape if isinstance(shape, int) else tuple(shape)
+        self._array = np.empty(sizes, self._array.dtype if dtype is None else dtype.numpy)
         self.__class__ = self.cls_to_become
 
     @property

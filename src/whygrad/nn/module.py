@@ -362,6 +362,8 @@ class Module(StateDictMethods):
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Convert floating-point parameters and buffers: `to(device, dtype)`, either of them, or `to(tensor)`."""
+        if "copy" in kwargs or [isinstance(x, bool) for x in args[-2:]] == [True, True]:
+            raise RuntimeError(".to() does not accept copy argument")
         named = [x for x in (*args, kwargs.get("dtype")) if isinstance(x, (dtypes.dtype, Tensor))]
         dtype = None if not named else named[0].dtype if isinstance(named[0], Tensor) else named[0]
         if dtype is not None:

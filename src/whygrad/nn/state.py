@@ -14,7 +14,7 @@ from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Parameter
 from whygrad.nn.conversion import get_swap_module_params_on_conversion, load_by_swapping
-from whygrad.nn.hooks import WithModule, add_hook
+from whygrad.nn.hooks import _WrappedHook, add_hook
 from whygrad.nn.lazy import is_lazy
 from whygrad.why import record as why
 
@@ -166,6 +166,10 @@ class StateDictMethods:
             if given.shape != own.shape:
                 return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
                         f"in current model is {own.shape}.")
+        if not assign and own.is_meta and not given.is_meta:  # type: ignore[attr-defined]
+            warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                 "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                 "corresponding key in the module instead of copying them in place?)")
         swap = get_swap_module_params_on_conversion()
         try:
             with no_grad():
@@ -173,10 +177,6 @@ class StateDictMethods:
                     load_by_swapping(own, given, assign)
                     return None
                 if not assign:
-                    if own.is_meta and not given.is_meta:  # type: ignore[attr-defined]
-                        warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                             "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
-                             "dictionary to their corresponding key in the module instead of copying them in place?)")
                     own.copy_(given)  # type: ignore[attr-defined]
                     return None
                 if isinstance(own, Parameter):
@@ -220,7 +220,7 @@ class StateDictMethods:
 
     def _register_load_state_dict_pre_hook(self: Any, hook: Callable[..., Any],
                                            with_module: bool = False) -> RemovableHandle:
-        return add_hook(self._load_state_dict_pre_hooks, WithModule(hook, self) if with_module else hook)
+        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, metadata, strict, missing, unexpected, error_msgs)` before loading."""

@@ -44,8 +44,8 @@ def leaky_relu_inplace_rule(xp, g, out, slope):
     return xp.leaky_relu_backward(g, out, slope=slope)
 
 
-@elementwise(node="LeakyReluBackward1", x=leaky_relu_inplace_rule)
-def leaky_relu_inplace(xp, x, *, slope):
+@elementwise(node=lambda kinds, statics: statics["node"], x=leaky_relu_inplace_rule)
+def leaky_relu_inplace(xp, x, *, slope, node="LeakyReluBackward1"):
     return xp.where(x > 0, x, x * slope)
 
 
@@ -65,9 +65,15 @@ def elu(xp, x, *, alpha, scale, input_scale, node):
     return xp.where(x > 0, x * scale, xp.expm1(x * input_scale) * (alpha * scale))
 
 
-@elementwise(node=lambda kinds, statics: statics["node"],
-             x=lambda xp, g, out, alpha, scale, input_scale:
-             xp.elu_backward_of_result(g, out, alpha=alpha, scale=scale, input_scale=input_scale))
+def elu_inplace_rule(xp, g, out, alpha, scale, input_scale):
+    if alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by "
+            "calling in-place forward function with a negative slope, please call out-of-place version instead.")
+    return xp.elu_backward_of_result(g, out, alpha=alpha, scale=scale, input_scale=input_scale)
+
+
+@elementwise(node=lambda kinds, statics: statics["node"], x=elu_inplace_rule)
 def elu_inplace(xp, x, *, alpha, scale, input_scale, node):
     return xp.where(x > 0, x * scale, xp.expm1(x * input_scale) * (alpha * scale))
 
@@ -167,14 +173,22 @@ def silu_curvature(xp, x):
     return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-@elementwise(curve="saturating", x=lambda xp, g, x: mish_rule(xp, g, x))
+@elementwise(curve="saturating", x=lambda xp, g, x: xp.mish_backward(g, x))
 def mish(xp, x):
     return x * xp.tanh(xp.softplus(x, beta=1, threshold=20))
 
 
-def mish_rule(xp, g, x):
+@elementwise(node="MulBackward0",
+             grad=lambda xp, g, x: xp.mish_backward(g, x),
+             x=lambda xp, g, grad, x: g * grad * mish_curvature(xp, x))
+def mish_backward(xp, grad, x):
     t = xp.tanh(xp.softplus(x, beta=1, threshold=20))
-    return g * (t + x * xp.sigmoid(x) * (1 - t * t))
+    return grad * (t + x * xp.sigmoid(x) * (1 - t * t))
+
+
+def mish_curvature(xp, x):
+    t, s = xp.tanh(xp.softplus(x, beta=1, threshold=20)), xp.sigmoid(x)
+    return (1 - t * t) * s * (2 + x * (1 - s - 2 * t * s))
 
 
 # GELU: x times the normal distribution function of x ("none"), or a tanh approximation of it ("tanh").

@@ -502,10 +502,10 @@ def prelu(xp, x, weight):
     return xp.where(x > 0, x, x * weight)
 
 
-@elementwise(curve="rectified", node="RreluWithNoiseBackward0",
+@elementwise(curve="rectified", node=lambda kinds, statics: f"RreluWithNoiseBackward{int(statics['inplace'])}",
              x=lambda g, slopes: g * slopes,
              slopes=NoGrad("the slopes are drawn at random"))
-def rrelu(xp, x, slopes):
+def rrelu(xp, x, slopes, *, inplace=False):
     return xp.mul(x, slopes)
 
 

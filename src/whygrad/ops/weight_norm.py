@@ -18,7 +18,7 @@ def v_rule(xp, g, v, gain, axis):
     return (g - v * along) * (gain / norm)
 
 
-@op(batch="defined", v=v_rule,
+@op(batch="defined", half="float32", v=v_rule,
     gain=lambda xp, g, v, axis: xp.sum(g * v, axis=others(v, axis), keepdims=True) / length(xp, v, axis))
 def weight_norm_interface(xp, v, gain, *, axis):
     return v * (gain / length(xp, v, axis))

@@ -156,9 +156,12 @@ class NAdam(Elementwise):
         step = numbers["step"]
         mu, mu_next = [numbers["betas"][0] * (1.0 - 0.5 * 0.96 ** (n * numbers["momentum_decay"]))
                        for n in (step, step + 1)]
-        mu_product = state["mu_product"]._array
-        mu_product *= mu
-        product = float(mu_product)
+        product = state["mu_product"]
+        if numbers["differentiable"]:
+            product = product.mul_(mu).clone()
+        else:
+            product._array *= mu
+            product = float(product._array)
         return {**numbers, "share_of_gradient": (1.0 - mu) / (1.0 - product),
                 "share_of_average": mu_next / (1.0 - product * mu_next)}
 

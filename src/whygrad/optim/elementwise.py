@@ -258,7 +258,8 @@ class GroupedUpdate:
             changed = step(arrays[done * each:]) if step is not None else 0
             for p in params[done:done + changed]:
                 bump(p, site=site)
-                p._version_counter.value += further
+                if further:
+                    p._version_counter.value += further
             done += changed
             if done < len(params):  # an update that cannot be compiled
                 _change(self.update, params[done], arrays[done * each:(done + 1) * each], self.numbers)

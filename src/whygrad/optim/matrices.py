@@ -45,6 +45,8 @@ class Adafactor(Stepping):
                 raise no_sparse(self)
             state = self.state[p]
             g = p.grad._array
+            if not isinstance(state.get("step", ""), (str, Tensor)):
+                state["step"] = scalar(state["step"])  # a plain number in older checkpoints
             if not state:
                 state["step"] = scalar(0.0)
                 if g.ndim > 1:

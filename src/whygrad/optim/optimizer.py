@@ -33,6 +33,11 @@ _LATE_OPTIONS = {"foreach": None, "maximize": False, "differentiable": False, "c
                  "nesterov": False, "amsgrad": False, "decoupled_weight_decay": False, "momentum": 0, "centered": False}
 
 
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+params_t = _params_t = ParamsT
+StateDict = dict[str, Any]
+
+
 class _Required:
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -84,6 +89,10 @@ class Optimizer:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_site", why.site())
         OPTIMIZERS.add(self)
+        self._patch_step_function()
+
+    def _patch_step_function(self) -> None:
+        """Let the step of this class call the hooks, if it does not yet."""
         step = type(self).step
         if not getattr(step, "hooked", False):
             type(self).step = with_step_hooks(step)  # type: ignore[method-assign]

@@ -176,7 +176,7 @@ def add_into(target: np.ndarray, x: SparseArray) -> None:
     if x.coalesced or x.layout != "coo":
         target[tuple(x.places)] += x.values
     elif target.flags.c_contiguous:
-        combine(target.reshape(-1, *target.shape[x.sparse_dim:]), x.flat, x.values)
+        combine(target.reshape(math.prod(target.shape[:x.sparse_dim]), *target.shape[x.sparse_dim:]), x.flat, x.values)
     else:
         np.add.at(target, tuple(x.places), x.values)
 
@@ -233,7 +233,9 @@ def values_at(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
 
 def add(a: SparseArray, b: SparseArray) -> SparseArray:
     """The elementwise sum: coalesced if both arguments are, otherwise their coordinates and values are concatenated."""
-    if a.layout == b.layout and all(np.array_equal(i, j) for i, j in zip(a.indices, b.indices, strict=True)):
+    # torch concatenates values that are not contiguous, even if the coordinates are the same.
+    in_one = a.layout != "coo" or (a.values.flags.c_contiguous and b.values.flags.c_contiguous)
+    if a.layout == b.layout and in_one and all(np.array_equal(i, j) for i, j in zip(a.indices, b.indices, strict=True)):
         return a.with_values(a.values + b.values)
     if a.layout != "coo" or b.layout != "coo":
         return compressed(add(coalesce(a), coalesce(b)), a.layout)

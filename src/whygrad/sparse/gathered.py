@@ -16,7 +16,7 @@ from whygrad.sparse.op import sparse_op
 
 def _rows(g: Any, table: Any, index: Any, padding_idx: int) -> Any:
     flat = index._array.reshape(-1)
-    values = g.reshape(-1, g._array.shape[-1])
+    values = g.reshape(flat.size, g._array.shape[-1])
     if padding_idx >= 0:
         kept = np.flatnonzero(flat != padding_idx)
         flat, values = flat[kept], values[wrap(kept)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from whygrad.sparse import ops
@@ -60,7 +61,12 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    product = mm(input, weight.t())
+    if is_sparse(input) or input._array.ndim == 2:
+        product = mm(input, weight.t())
+    else:
+        *batch, features = input._array.shape
+        rows = input.reshape(math.prod(batch), features)
+        product = mm(weight, rows.t()).t().view(*batch, weight._array.shape[0])
     return product if bias is None else product + bias
 
 

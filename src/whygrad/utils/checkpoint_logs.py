@@ -19,7 +19,7 @@ class _Log:
         self.lines: list[str] = []
         self.locations: list[str] = []
 
-    def begin(self, name: str, inputs: tuple[Any, ...]) -> tuple[str, str]:
+    def begin(self, name: str, inputs: tuple[Any, ...], run_with: tuple[Any, ...] = ()) -> tuple[str, str]:
         frame = user_frame()
         location = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
         return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", location

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.why import engine
 from whygrad.why.engine import last_backward
 from whygrad.why.locations import SourceLocation, locate, location_of_line, shortened
+
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
+
+def escaped(text: str) -> str:
+    """As html.escape, whose module takes 1 ms to load."""
+    return text.translate(_HTML)
 
 
 @dataclass
@@ -104,7 +110,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         head, *rest = str(self).split("\n")
-        return f"<div><b>{html.escape(head)}</b><pre>{html.escape(chr(10).join(rest))}</pre></div>"
+        return f"<div><b>{escaped(head)}</b><pre>{escaped(chr(10).join(rest))}</pre></div>"
 
     def to_dict(self) -> dict[str, Any]:
         edit = self.edit
@@ -167,7 +173,7 @@ class Answer:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        where = html.escape(f"{self.location}: {self.location.shown()}")
+        where = escaped(f"{self.location}: {self.location.shown()}")
         return f"<div><code>{where}</code>{self.explanation._repr_html_()}</div>"
 
 

@@ -5,7 +5,7 @@ rule that needs it stays silent.
 
 A *node* is an object of the engine with these attributes:
 
-    edges      for each argument another node, a leaf tensor, or None
+    edges      for each argument None, or where its gradient goes: `end_of` gives the node or leaf there
     cuts       for each argument the causes of its having no history; None if all have one
     site       where the program made it; `site_code` and `lasti` are its two parts
     seq        its sequence number

@@ -1,27 +1,19 @@
 """Notes that explain autograd's errors; errors.noted() attaches them by name, below torch's own message.
 
-Each function returns the category, the note and the sites, root cause first. The text after " Fix: " is the fix.
+Each function returns the category, the note and the sites, root cause first. The text after " Fix: " is the fix. Those that
+ask the rules of explanations are in rule_notes.py, which takes 7 ms to load.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from whygrad.ops.poles import POLES
 from whygrad.why import record
-from whygrad.why.audit.finding import count_of, listed
-from whygrad.why.engine import causes_of, end_of, function_of, is_node, notes_of, output_of, running_backward, shape_of, source_of
-from whygrad.why.forward_mentions import mention_of
-from whygrad.why.gradient_flow import op_phrase, row_name
+from whygrad.why.engine import causes_of, end_of, function_of, is_node, shape_of, source_of
 from whygrad.why.locations import SourceLocation, expression_at, locate
-from whygrad.why.nonfinite_origin import NonfiniteOrigin, forward_origin, is_nonfinite, nan_or_inf
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
-from whygrad.why.question import Question
 from whygrad.why.record import Site
-from whygrad.why.rules import first_confirmed
-from whygrad.why.rules.custom import return_places
-from whygrad.why.rules.intermediate import rebound_explanation
-from whygrad.why.rules.untracked import from_causes
 
 Note = tuple[str, str, tuple[Site | SourceLocation | None, ...]]
 
@@ -32,6 +24,12 @@ def at(site: Site | None) -> str:
     if found is None:
         return "at an unknown place"
     return f"at {found.where}" + (f" by {found.quoted()}" if found.expression else "")
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(import_module("whygrad.why.rule_notes"), name)
 
 
 def at_line(line: SourceLocation) -> str:
@@ -54,28 +52,6 @@ def non_scalar_backward(t: Any) -> Note:
         "the Jacobian, and only for a single element (a scalar) is there an obvious vector: 1. Fix: reduce it first (.sum() or "
         ".mean()), or pass gradient= (grad_outputs= of autograd.grad), a tensor of the same shape that says how much each "
         "element counts, such as torch.ones_like(...)."), (made,)
-
-
-def no_grad_fn(t: Any) -> Note:
-    """backward() on a tensor without history."""
-    switched = notes_of(t).switched_at
-    patched = switched is not None and not switched[0]
-    for cause in causes_of(t) if not patched else ():
-        made = locate(cause.site)
-        names = rebound_names(statement_of(made)) if cause.kind == "grad-mode-off" else []
-        if names and made is not None:
-            answer = rebound_explanation(made, names[0])
-            if answer is not None:
-                return "leaf-replaced", (f"why: {answer.text} It happened under {cause.detail}, so the new tensor does not even "
-                                         f"require grad. Fix: {answer.fix}"), (cause.site, cause.origin)
-    if running_backward() is not None and any(cause.kind == "no-create-graph" for cause in causes_of(t)):
-        return "custom-backward", (
-            f"why: it was computed while the backward {at(running_backward().site)} runs, which is not recorded: inside of a "
-            f"custom backward() (or a hook) gradient recording is off, so there is nothing to differentiate {at(record.site())}. "
-            "Fix: compute it inside `with torch.enable_grad():`, from inputs that are detached and require grad."), (
-                record.site(), running_backward().site)
-    answer = from_causes(Question(t), causes_of(t), "", "error")
-    return answer.category, f"why: {answer.text} Fix: {answer.fix}", tuple(answer.causes)
 
 
 def _carried_over(site: Site | None) -> str:
@@ -139,34 +115,6 @@ def unused_input(index: int, t: Any) -> Note:
         "allow_unused=True gives None for it."), (record.site(), _made(t))
 
 
-def reduction_unfinished(model: Any, left_out: list[tuple[str, Any]]) -> Note:
-    """The wrapper that averages gradients has waited for those of some parameters in vain."""
-    from whygrad.why.explain import verdicts_on
-
-    question = Question(left_out[0][1])
-    question.name = left_out[0][0]  # type: ignore[misc]  # a cached property: nobody has to look for it
-    answer = first_confirmed(verdicts_on(question))
-    used = mention_of(model, left_out[0][0])
-    names = listed([name for name, _ in left_out])
-    text = "" if answer is None or answer.category == "unused-in-loss" else f" {answer.text}"
-    if not text and used is not None:
-        text = (f" forward() uses it {at_line(used)}, which was not run, or whose result does not reach the loss.")
-    category = "unused-in-loss" if answer is None or answer.category == "ok" else answer.category
-    fix = answer.fix if answer is not None and category != "unused-in-loss" else (
-        "let every parameter take part in the loss of every process and step, remove those that are not needed")
-    return category, (
-        f"why: {count_of(len(left_out), 'parameter')} ({names}) got no gradient in the last backward pass, and "
-        f"DistributedDataParallel waits for one of every parameter: its averaging never ended.{text} Fix: {fix.rstrip('.')}; or "
-        "make the wrapper with find_unused_parameters=True if this is meant."), (
-            used, *([] if answer is None else answer.causes))
-
-
-def does_not_require_grad(t: Any) -> Note:
-    """An input of autograd.grad, or of retain_grad() and register_hook(), that does not require grad."""
-    category, note, sites = no_grad_fn(t)
-    return category, note, (*sites, record.site())
-
-
 def optimize_non_leaf(t: Any) -> Note:
     made = _made(t)
     here = locate(made)
@@ -216,16 +164,6 @@ def deepcopy_non_leaf(t: Any) -> Note:
         f"why: the object to be copied holds a tensor with history (not a leaf), computed {at(made)}: a graph cannot be copied. "
         "Often a module has stored an activation on itself. Fix: store it detached (self.last = out.detach()), or delete it "
         "before copying."), (made, record.program_site())
-
-
-def custom_returns(node: Any, what: str) -> Note:
-    name = type(node).__name__.removesuffix("Backward")
-    where = return_places(node)
-    returned = f" (it returns in {where[0].place}, `{where[0].expression}`)" if where else ""
-    return "custom-backward", (
-        f"why: {name}.backward, of {name} applied {at(node.site)}, {what}{returned}. Fix: backward has to return one gradient "
-        f"for each argument of {name}.forward after ctx, in the same order and shape, and None for those that need none."), (
-            *where, node.site)
 
 
 def custom_without_backward(node: Any) -> Note:
@@ -287,21 +225,3 @@ def complex_root(t: Any) -> Note:
     return "non-scalar-backward", (
         f"why: the tensor, computed {at(made)}, is not real: there is no obvious gradient to start from. Fix: reduce it to one "
         "real number (.abs(), .real), or pass gradient=."), (made,)
-
-
-def anomaly(node: Any, first: Any) -> Note:
-    """Anomaly mode found a nan. `first` is the node at which gradients stopped being finite, `node` or one before it."""
-    origin = forward_origin(first) or forward_origin(node)
-    if origin is None and is_nonfinite(value := output_of(first)):
-        origin = NonfiniteOrigin(first.site, row_name(first), nan_or_inf(value), "")
-    if origin is not None:
-        name, site, category = origin.name, origin.site, "nan-forward"
-        given = f" (given {origin.argument})" if origin.argument else ""
-        what = f"`{name}` gave {origin.result}{given} in the forward already, {at(site)}" if name else (
-            f"the tensor made {at(site)} contained {origin.result} before anything was computed")
-    else:
-        name, site, category = row_name(first), first.site, "nan-derivative"
-        what = f"the derivative of {op_phrase(first)}, applied {at(site)}, is not finite"
-    reason, fix = POLES.get(name, ("at these values it is undefined or overflows", "keep its inputs where it is defined"))
-    carried = "" if first is node else f" It became nan in {type(node).__name__}, of {at(node.site)[3:]}."
-    return category, f"why: {what}: {reason}.{carried} Fix: {fix}.", (site, first.site, node.site)

@@ -138,7 +138,7 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
     """The leaves reachable from these nodes."""
     pending, seen, leaves = list(nodes), set(), set()
     while pending:
-        target = pending.pop()
+        target = end_of(pending.pop())
         if is_tensor(target):
             leaves.add(target)
         elif target is not None and target not in seen:

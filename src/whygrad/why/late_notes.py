@@ -5,6 +5,8 @@ A program that prints or compares its own errors must find them as they were.
 
 from __future__ import annotations
 
+from whygrad.base.frames import with_causes
+
 NOTE = "_whygrad_note"
 
 
@@ -18,13 +20,7 @@ def keep(error: BaseException, note: str) -> None:
 
 def add_all(error: BaseException) -> None:
     """Add the notes to an error that is about to be printed, to its causes and its contexts."""
-    chain: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    for link in chain:
-        if link is None or id(link) in seen:
-            continue
-        seen.add(id(link))
+    for link in with_causes(error):
         note = vars(link).pop(NOTE, None)
         if note is not None:
             link.add_note(note)
-        chain += [link.__cause__, link.__context__]

@@ -134,7 +134,10 @@ def alive_behind(causes: Causes) -> tuple[Any, ...]:
 
 
 def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
-    """The leaves behind these nodes (or leaves), and the nodes at which the search ended."""
+    """The leaves behind these nodes (or leaves), and the nodes at which the search ended.
+
+    An edge leads to a node, to a leaf, or to the node that accumulates a leaf's gradient, which does not outlive the graph.
+    """
     global search_budget
     if len(sources) == 1 and not hasattr(sources[0], "edges"):
         return [sources[0]]
@@ -154,9 +157,10 @@ def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
             # Leaves behind earlier cuts are behind this one as well.
             edges += alive_behind(tuple([cause for causes in target.cuts for cause in causes]))
         for edge in edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                pending.append(edge)
+            end = edge if getattr(edge, "leaf", None) is None else edge.leaf
+            if end is not None and end not in seen:
+                seen.add(end)
+                pending.append(end)
     if search_limit > DEFAULT_SEARCH_LIMIT:
         search_budget += BUDGET_PER_CUT - walked
     return leaves + pending

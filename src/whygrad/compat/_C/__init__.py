@@ -53,7 +53,8 @@ def _current_graph_task_id() -> int:
 
 def _current_autograd_node() -> Any:
     """The node whose gradient function or hook is running."""
-    return None if grad_state.running is None else inspection.shown_target(grad_state.running.node)
+    running = grad_state.running
+    return None if running is None or running.node is None else running.node.shown()
 
 
 def _will_engine_execute_node(node: Any) -> bool:

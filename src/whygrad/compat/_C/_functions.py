@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.autograd._functions import UndefinedGrad
-from whygrad.autograd.accumulate_grad import AccumulateGrad
-from whygrad.core.node import Node, port_of
+from whygrad.core.node import AccumulateGrad, Node, port_of
 from whygrad.core.tensor import source, wrap
 from whygrad.functional.error_node import Error
 

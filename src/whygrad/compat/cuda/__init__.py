@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from importlib import import_module
 from typing import Any
 
 from whygrad.base.unsupported import answer, missing
@@ -66,10 +67,8 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":
-        from importlib import import_module
-
-        return import_module("whygrad.compat.cuda.amp")
+    if name in ("amp", "nvtx"):
+        return import_module(f"whygrad.compat.cuda.{name}")
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
     return missing(f"torch.cuda.{name}")

@@ -65,20 +65,18 @@ class Transform:
         return self is other
 
     def __call__(self, x: Values) -> Any:
-        if self._cache_size and x is self._cached_x_y[0]:
-            return self._cached_x_y[1]
-        y = self._call(x)
-        if self._cache_size:
-            self._cached_x_y = x, y
-        return y
+        if not self._cache_size:
+            return self._call(x)
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
 
     def _inv_call(self, y: Values) -> Any:
-        if self._cache_size and y is self._cached_x_y[1]:
-            return self._cached_x_y[0]
-        x = self._inverse(y)
-        if self._cache_size:
-            self._cached_x_y = x, y
-        return x
+        if not self._cache_size:
+            return self._inverse(y)
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
     def _call(self, x: Any) -> Any:
         raise NotImplementedError
@@ -142,6 +140,8 @@ def _with_event_dim(region: constraints.Constraint, event_dim: int) -> constrain
 
 
 class ComposeTransform(Transform):
+    """Several transforms, one after the other."""
+
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts

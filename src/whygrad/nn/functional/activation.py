@@ -46,9 +46,11 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         if array.dtype == np.float16:
             raise not_implemented("rrelu_with_noise_out_cpu", input.dtype)
         slopes = _random_slopes(input, lower, upper)
+    elif inplace:  # the slope is the same everywhere, so the derivative can be told from the result
+        return write("leaky_relu_inplace", input, input, slope=(lower + upper) / 2, node="RreluWithNoiseBackward1")
     else:
         slopes = input._with_numbers(np.where(array > 0, array.dtype.type(1), array.dtype.type((lower + upper) / 2)))
-    return write("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
+    return write("rrelu", input, input, slopes, inplace=True) if inplace else run("rrelu", input, slopes)
 
 
 @made_under_transforms("random")

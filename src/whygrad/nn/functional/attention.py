@@ -296,7 +296,8 @@ def multi_head_attention_forward(
         if attn_mask is not None:
             attn_mask = (attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 and attn_mask.dim() == 3 else
                          attn_mask.view(bsz, num_heads, -1, src_len))
-        q, k, v = [x.view(bsz, num_heads, -1, head_dim) for x in (q, k, v)]
+        q = q.view(bsz, num_heads, tgt_len, head_dim)
+        k, v = [x.view(bsz, num_heads, src_len, head_dim) for x in (k, v)]
         result = F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         result = result.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
     projected: Any = F.linear(result, out_proj_weight, out_proj_bias)

@@ -45,6 +45,8 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
                                   f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
     _check_types(input, weight, offsets, per_sample_weights)
     ends = _ends(offsets._array, input._array.size, include_last_offset)
+    if include_last_offset and len(ends) and (mode == "max" or padding_idx is not None or weight.dtype is dtypes.float64):
+        ends = np.append(ends[:-1], input._array.size)  # torch's general kernel ignores the last offset, its fast ones do not
     index = input._array[:ends[-1]] if len(ends) else input._array[:0]
     _check_range(index, len(weight._array))
     bag = wrap(np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))

@@ -130,7 +130,10 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     check_castable(a.dtype, input.dtype)
     check_kinds("huber_cpu", a, "fV")
     if weight is None:
-        return apply(TABLE["huber_loss"], a, b, reduction=reduction, delta=delta)
+        if a.dtype is input.dtype:
+            return apply(TABLE["huber_loss"], a, b, reduction=reduction, delta=delta)
+        # Unlike the other losses, its elements are stored in the dtype of the input.
+        return reduce_loss(cast(apply(TABLE["huber_loss"], a, b, reduction="none", delta=delta), input._array.dtype), reduction)
     _check_weight(weight, input)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")

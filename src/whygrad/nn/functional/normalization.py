@@ -110,6 +110,11 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     if eps < 0.0 or (training and eps == 0.0):
         kind = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
+                eps: float) -> Any:
     if not input._array.size:  # as torch does it: nothing is checked or tracked, but there is a graph
         scaled = input.clone() if weight is None else input.clone() * weight.select(0, 0)
         return scaled if bias is None else scaled + bias.select(0, 0)
@@ -183,7 +188,7 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     repeated: list[Any] = [None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)]
     weight, bias, mean, var = repeated
     in_one = input.contiguous().view(1, samples * channels, *shape[2:])
-    result = batch_norm(in_one, mean, var, weight, bias, use_input_stats, momentum, eps)
+    result = _batch_norm(in_one, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats:
             if type(each._array) is np.ndarray:

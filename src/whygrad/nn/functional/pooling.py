@@ -17,6 +17,7 @@ from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_kinds, check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.functional.determinism import alert_not_deterministic
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
@@ -396,6 +397,7 @@ def _unpool_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, ou
 
 def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
     function = f"max_unpooling{dims}d"
+    alert_not_deterministic(f"{function}_forward_out")
     shape = input._array.shape
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(f"Input to {function} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "

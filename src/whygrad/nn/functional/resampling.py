@@ -91,7 +91,10 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
     kind = f"Upsample{MODES[mode][1]}{ndim - 2}D" if not antialias else ANTIALIASED[mode][1]
     along = ANTIALIASED[mode][0] if antialias else MODES[mode][0]
     if out is None:
-        out = [math.floor(n * factor) for n, factor in zip(spatial, factors, strict=True)]
+        sizes = [n * factor for n, factor in zip(spatial, factors, strict=True)]
+        if not all(abs(n) < 2**63 for n in sizes):
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
+        out = [math.floor(n) for n in sizes]
     elif not all(is_integer(n) for n in out):
         raise invalid_combination(f"upsample_{mode}{ndim - 2}d", input, out, None)
     return _upsample(input, tuple([int(n) for n in out]), factors, along, bool(align_corners), kind)
@@ -192,7 +195,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
     known = len(points) in (4, 5) or len(shape) in (4, 5)
     same_dims = len(shape) == len(points)
-    if same_dims and (known or len(shape) == 3) and points[-1] != dims:
+    if points[-1] != dims:
         raise RuntimeError(f"grid_sampler(): expected grid to have size {dims} in last dimension, but got grid with "
                            f"sizes {points}")
     if not (same_dims and known):

@@ -15,9 +15,9 @@ HOMES = {
     "batchnorm": ("normalization",), "channelshuffle": ("images",), "container": ("containers",), "conv": ("conv",),
     "distance": ("shape",), "dropout": ("dropout",), "flatten": ("shape",), "fold": ("images",),
     "instancenorm": ("normalization",), "lazy": ("lazy",), "linear": ("linear",), "loss": ("loss",),
-    "module": ("module", "hooks"), "normalization": ("normalization",), "padding": ("padding",), "pixelshuffle": ("images",),
-    "pooling": ("pooling",), "rnn": ("rnn",), "sparse": ("embedding",), "transformer": ("transformer",),
-    "upsampling": ("images",),
+    "module": ("module", "hooks", "state"), "normalization": ("normalization",), "padding": ("padding",),
+    "pixelshuffle": ("images",), "pooling": ("pooling",), "rnn": ("rnn",), "sparse": ("embedding",),
+    "transformer": ("transformer",), "upsampling": ("images",),
 }
 
 _here = vars(sys.modules[__name__])

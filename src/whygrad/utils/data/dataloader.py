@@ -13,7 +13,7 @@ from whygrad.base.errors import warn
 from whygrad.random import Generator
 from whygrad.utils.data.collate import default_collate, default_convert
 from whygrad.utils.data.dataset import Dataset, IterableDataset
-from whygrad.utils.data.fetch import MakeFetcher
+from whygrad.utils.data.fetch import MakeFetcher, _DatasetKind
 from whygrad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from whygrad.utils.data.worker import Failure, StreamEnded, Workers, get_worker_info
 from whygrad.why import record as why
@@ -80,7 +80,7 @@ class DataLoader(Generic[T_co]):
         self.persistent_workers = persistent_workers
         self._initialized = True
         self._claimed_length: int | None = None
-        self._iterator: _WorkersIterator | None = None
+        self._iterator: _MultiProcessingDataLoaderIter | None = None
         self._warn_of_many_workers()
 
     def __setattr__(self, attr: str, value: Any) -> None:
@@ -102,14 +102,22 @@ class DataLoader(Generic[T_co]):
     def _index_sampler(self) -> Any:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
-    def __iter__(self) -> _Iterator:
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _dataset_kind(self) -> int:
+        return _DatasetKind.Iterable if isinstance(self.dataset, IterableDataset) else _DatasetKind.Map
+
+    def __iter__(self) -> _BaseDataLoaderIter:
         why.tell("iterated", self)
         if not self.num_workers:
-            return _Iterator(self)
+            return _SingleProcessDataLoaderIter(self)
         if not self.persistent_workers:
-            return _WorkersIterator(self)
+            return _MultiProcessingDataLoaderIter(self)
         if self._iterator is None or self._iterator.workers is None:
-            self._iterator = _WorkersIterator(self)
+            self._iterator = _MultiProcessingDataLoaderIter(self)
         else:
             self._iterator.begin(self)
         return self._iterator
@@ -185,8 +193,8 @@ def _read_context(context: Any, num_workers: int) -> Any:
     return context
 
 
-class _Iterator:
-    """One epoch, loaded in this process."""
+class _BaseDataLoaderIter:
+    """One epoch."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.pin_memory:
@@ -196,20 +204,21 @@ class _Iterator:
         self.sampler = loader._index_sampler
         self.indices = iter(self.sampler)
         self.base_seed = draw_seed(loader.generator)
-        self.make_fetcher = MakeFetcher(loader.batch_sampler is not None, loader.collate_fn, loader.drop_last)
-        self.claimed_length = loader._claimed_length
+        self.make_fetcher = MakeFetcher(loader._dataset_kind, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self.claimed_length = getattr(loader, "_claimed_length", None)  # loaders of other authors do not have it
         self.given = 0
         self.start(loader)
 
+    # What else is said of more samples than there should be.
+    hint = ""
+
     def start(self, loader: DataLoader[Any]) -> None:
-        if loader.timeout:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self.fetcher = self.make_fetcher(self.dataset)
+        raise NotImplementedError
 
     def load(self) -> Any:
-        return self.fetcher.fetch(next(self.indices))
+        raise NotImplementedError
 
-    def __iter__(self) -> _Iterator:
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __next__(self) -> Any:
@@ -217,7 +226,7 @@ class _Iterator:
         self.given += 1
         if self.claimed_length is not None and self.given > self.claimed_length:
             warn(f"Length of IterableDataset {self.dataset} was reported to be {self.claimed_length}(when accessing "
-                 f"len(dataloader)), but {self.given} samples have been fetched. ")
+                 f"len(dataloader)), but {self.given} samples have been fetched. {self.hint}")
         return data
 
     def __len__(self) -> int:
@@ -227,8 +236,28 @@ class _Iterator:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
-class _WorkersIterator(_Iterator):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """One epoch, loaded in this process."""
+
+    def start(self, loader: DataLoader[Any]) -> None:
+        if loader.timeout:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self.fetcher = self.make_fetcher(self.dataset)
+
+    def load(self) -> Any:
+        return self.fetcher.fetch(next(self.indices))
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Epochs loaded by workers. Results are returned in the order of the tasks."""
+
+    hint = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+            "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, for programs that ask for them."""
+        return [] if self.workers is None else self.workers.processes
 
     def start(self, loader: DataLoader[Any]) -> None:
         assert loader.prefetch_factor is not None
@@ -237,7 +266,7 @@ class _WorkersIterator(_Iterator):
         self.count = loader.num_workers
         self.most_tasks = loader.prefetch_factor * self.count
         self.persistent = loader.persistent_workers
-        self.in_order = loader.in_order
+        self.in_order = getattr(loader, "in_order", True)
         self.epoch = -1
         self.workers: Workers | None = Workers(self.make_fetcher, self.dataset, self.count, self.base_seed,
                                                loader.worker_init_fn, loader.multiprocessing_context, loader.timeout)
@@ -250,7 +279,7 @@ class _WorkersIterator(_Iterator):
         assert self.workers is not None
         self.epoch += 1
         self.indices = iter(self.sampler)
-        self.claimed_length = loader._claimed_length
+        self.claimed_length = getattr(loader, "_claimed_length", None)
         self.given = 0
         self.active = [True] * self.count
         self.turn = itertools.cycle(range(self.count))

@@ -10,8 +10,17 @@ import numpy as np
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 from whygrad.utils.data.collate import default_collate
-from whygrad.utils.data.dataset import IterableDataset, Subset, TensorDataset, _many
+from whygrad.utils.data.dataset import Subset, TensorDataset, _many
 from whygrad.why import record as why
+
+
+class _DatasetKind:
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any],
+                       drop_last: bool) -> Fetcher:
+        return MakeFetcher(kind, auto_collation, collate_fn, drop_last)(dataset)
 
 
 class Fetcher:
@@ -92,9 +101,9 @@ class StreamFetcher(Fetcher):
 class MakeFetcher:
     """A picklable factory of fetchers, sent to the workers."""
 
-    def __init__(self, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+    def __init__(self, kind: int, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+        self.kind = kind
         self.options = (batched, collate, drop_last)
 
     def __call__(self, dataset: Any) -> Fetcher:
-        kind = StreamFetcher if isinstance(dataset, IterableDataset) else Fetcher
-        return kind(dataset, *self.options)
+        return (StreamFetcher if self.kind == _DatasetKind.Iterable else Fetcher)(dataset, *self.options)

@@ -14,6 +14,7 @@ from whygrad.why.engine import (
     Node,
     Tensor,
     causes_of,
+    end_of,
     grad_of,
     is_node,
     is_tensor,
@@ -192,14 +193,14 @@ def patched_value(q: Question) -> Explanation | None:
     """The program set requires_grad on a value without history between the leaf and the loss."""
     for root, _ in q.roots():
         for node in _breadth_first(root):
-            for edge in node.edges:
-                if not is_tensor(edge) or notes_of(edge).switched_at is None or edge is q.t:
+            for leaf in map(end_of, node.edges):
+                if not is_tensor(leaf) or notes_of(leaf).switched_at is None or leaf is q.t:
                     continue
-                real = [cause for cause in causes_of(edge) if cause.kind not in ("created", "detach", "frozen")
+                real = [cause for cause in causes_of(leaf) if cause.kind not in ("created", "detach", "frozen")
                         and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
                     sites = [cause.site for cause in real]
-                    return _patched(edge, describe_cause(real[0]), sites, "a value on the way to the loss")
+                    return _patched(leaf, describe_cause(real[0]), sites, "a value on the way to the loss")
     return None
 
 
@@ -332,8 +333,8 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]
     found: tuple[Cause, list[str], list[Cause]] | None = None
     for node in _breadth_first(root, predecessors):
         # A leaf made from values copied out of the graph is a cut as well.
-        leaves = [(*causes_of(edge), *_data_replacement_causes(edge)) for edge in node.edges
-                  if is_tensor(edge) and edge is not t]
+        leaves = [(*causes_of(leaf), *_data_replacement_causes(leaf)) for leaf in map(end_of, node.edges)
+                  if is_tensor(leaf) and leaf is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None and found is None:
@@ -351,7 +352,7 @@ def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
     """True if `target` is `t` or a live node that leads to it. `seen` are nodes known not to."""
     pending = [target]
     while pending:
-        target = pending.pop()
+        target = end_of(pending.pop())
         if target is t:
             return True
         if is_node(target) and target not in seen:
@@ -380,7 +381,7 @@ def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Ite
     while queue:
         node = queue.popleft()
         yield node
-        for edge in node.edges:
-            if is_node(edge) and edge not in predecessors:
-                predecessors[edge] = node
-                queue.append(edge)
+        for end in map(end_of, node.edges):
+            if is_node(end) and end not in predecessors:
+                predecessors[end] = node
+                queue.append(end)

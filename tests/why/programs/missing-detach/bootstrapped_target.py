@@ -55,7 +55,7 @@ def td_loss(q, batch):
 
 def value_iteration():
     v = torch.zeros(N_STATES)
-    for _ in range(500):
+    for _ in range(100):
         for s in range(N_STATES - 1):
             best = []
             for a in (0, 1):
@@ -72,12 +72,12 @@ def main():
     replay = collect(3000)
     q = QNet()
     opt = torch.optim.Adam(q.parameters(), lr=5e-3)
-    for it in range(2500):
+    for it in range(800):
         loss = td_loss(q, random.sample(replay, 64))
         opt.zero_grad()
         loss.backward()
         opt.step()
-        if it % 500 == 0:
+        if it % 200 == 0:
             print(f"iter {it} td loss {loss.item():.5f}")
     with torch.no_grad():
         v = q(torch.arange(N_STATES)).max(1).values

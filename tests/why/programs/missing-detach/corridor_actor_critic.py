@@ -73,7 +73,7 @@ def main():
     model = ActorCritic(env.n)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     scores = []
-    for episode in range(1, 151):
+    for episode in range(1, 81):
         *batch, score = rollout(env, model)
         loss = a2c_loss(*batch)
         optimizer.zero_grad()

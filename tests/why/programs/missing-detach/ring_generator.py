@@ -59,7 +59,7 @@ def main():
     opt_g = torch.optim.Adam(gen.parameters(), lr=1e-3, betas=(0.5, 0.999))
     opt_d = torch.optim.Adam(disc.parameters(), lr=1e-3, betas=(0.5, 0.999))
     batch, d_steps = 128, 3
-    for step in range(1, 401):
+    for step in range(1, 161):
         opt_g.zero_grad()  #C
         for _ in range(d_steps):
             real = sample_real(batch)

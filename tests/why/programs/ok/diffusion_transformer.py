@@ -92,7 +92,7 @@ def main():
     diffusion, model = Diffusion(), DiT()
     ema = copy.deepcopy(model).requires_grad_(False).eval()
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.0)
-    for step in range(90):
+    for step in range(50):
         loss = diffusion.training_loss(model, *diffusion.batch(64))
         optimizer.zero_grad()
         loss.backward()

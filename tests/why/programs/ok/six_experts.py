@@ -44,7 +44,7 @@ def main():
     centers = torch.randn(6, 8) * 1.5
     model = Model()
     opt = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for step in range(300):
+    for step in range(120):
         y = torch.randint(0, 6, (16,))
         x = centers[y] + 0.5 * torch.randn(16, 8)
         logits, aux = model(x)

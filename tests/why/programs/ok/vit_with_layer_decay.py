@@ -119,7 +119,7 @@ def main():
     model = ViT()
     ema = ModelEmaV2(model)
     optimizer = torch.optim.AdamW(param_groups_lrd(model, 0.05, 0.75), lr=4e-3)
-    epochs, step = 8, 0
+    epochs, step = 4, 0
     for epoch in range(epochs):
         model.train()
         total = 0.0

@@ -40,7 +40,7 @@ def waves(n, length, seed):
 
 def main():
     torch.manual_seed(0)
-    data = waves(20, 60, 0)
+    data = waves(20, 24, 0)
     inp, target = data[4:, :-1], data[4:, 1:]
     test_inp, test_target = data[:4, :-1], data[:4, 1:]
     seq = Sequence().double()
@@ -56,8 +56,8 @@ def main():
 
         loss = optimizer.step(closure)
         with torch.no_grad():
-            pred = seq(test_inp, future=20)
-            test = criterion(pred[:, :-20], test_target)
+            pred = seq(test_inp, future=8)
+            test = criterion(pred[:, :-8], test_target)
         print(f"STEP {step}: loss {loss.item():.6f} test loss {test.item():.6f}")
 
 

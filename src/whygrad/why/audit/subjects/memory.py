@@ -12,7 +12,7 @@ from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_tensor, node_of, size_of, source_of
+from whygrad.why.engine import end_of, is_tensor, node_of, size_of, source_of
 from whygrad.why.locations import locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
@@ -89,11 +89,11 @@ class Memory(Subject):
                 oldest = node.seq, t
             pending = [node]
             while pending and len(seen) < MAX_NODES:
-                target = pending.pop()
-                if target in seen or is_tensor(target):
+                target = end_of(pending.pop())
+                if target is None or target in seen or is_tensor(target):
                     continue
                 seen.add(target)
-                pending.extend(edge for edge in target.edges if edge is not None)
+                pending.extend(target.edges)
         self._counts.append((number, len(seen)))
         if oldest is not None:
             t = oldest[1]
