@@ -28,6 +28,8 @@ MAX_LOSSES = 64
 
 # Categories of findings that follow from another one: only the cause is told.
 CONSEQUENCES: dict[str, set[str]] = {
+    "checkpoint-no-grad-input": {"unused-in-loss"},
+    "grad-mode-off": {"unused-in-loss"},
     "input-degenerate": {"zero-factor", "output-constant", "data-constant"},
     "dropout-all": {"zero-factor", "zero-local-derivative", "output-constant"},
     "masked-all": {"vanishing-gradient", "zero-factor", "output-constant"},

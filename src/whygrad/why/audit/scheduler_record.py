@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.why import record
 from whygrad.why.record import Site
 
 
@@ -11,6 +12,8 @@ class SchedulerRecord:
     def __init__(self, scheduler: Any, made_at: Site) -> None:
         self.scheduler = scheduler
         self.made_at = made_at
+        # Where the function was called that made it (of a library, say), and so on outwards.
+        self.callers = record.callers()
         self.stepped_at: Site | None = None
         self.steps = 0
         self.first_round = -1

@@ -15,6 +15,7 @@ from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.statements import Statements
 from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
 from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of
@@ -75,9 +76,9 @@ class Aliases(Subject):
             for other, module in modules:
                 if value is module and COPIES.search(name) and not COPIES.search(other) and any(
                         id(p) in record.held_ids for p in value.parameters()):
-                    either = rf"(\w+\.)?({re.escape(name)}|{re.escape(other)})"
-                    lines = lines_matching(frame.f_code.co_filename, rf"^\s*{either}\s*=\s*{either}\s*$") or lines_matching(
-                        frame.f_code.co_filename, rf"\b{re.escape(name)}\b[^=]*=[^=]")
+                    file, word = frame.f_code.co_filename, rf"^\s*([\w.]+\.)?{re.escape(name)}\s*=[^=]"
+                    lines = lines_matching(file, rf"{word}.*\b{re.escape(other)}\b") or lines_matching(
+                        file, rf"^\s*([\w.]+\.)?{re.escape(other)}\s*=[^=].*\b{re.escape(name)}\b") or lines_matching(file, word)
                     if (name, other) not in [known[:2] for known in self._names]:
                         self._names.append((name, other, lines[0] if lines else None))
 
@@ -184,7 +185,8 @@ class Aliases(Subject):
                           f"weights; but in {count_of(steps, 'step')} they have not changed at all: what updates it works on "
                           "a copy, makes new tensors that nobody keeps, or is never called.",
                           "write into its parameters in place (p.lerp_(q, 1 - decay) under torch.no_grad()), or keep what the "
-                          "update returns.", causes=tuple(lines[:4]), symptom="no-update")
+                          "update returns.", causes=(*self.audit.subject(Statements).rebinding(), *lines[:4]),
+                          symptom="no-update")
 
     def _never_updated(self) -> Iterator[Finding]:
         """`if step % n == 0: target.load_state_dict(net.state_dict())`, in a run that is shorter than n."""

@@ -105,7 +105,11 @@ class Attention(Subject):
         values = array_of(mask)
         tokens = self._tokens
         hidden = values < HIDDEN if values.dtype.kind == "f" else values != 0 if hides else values == 0
-        if tokens is None or hidden.ndim < 2 or hidden.shape[-1] != tokens.shape[1]:
+        if tokens is None or hidden.ndim < 2:
+            return
+        if hidden.shape[-1] == tokens.shape[1] + 1:
+            hidden = hidden[..., 1:]  # a token for the whole sequence stands before the others
+        if hidden.shape[-1] != tokens.shape[1]:
             return
         rows = hidden.reshape(hidden.shape[0], -1, hidden.shape[-1])
         if rows.shape[0] != tokens.shape[0] or (rows != rows[:, :1]).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -11,14 +12,15 @@ from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_tensor, notes_of
-from whygrad.why.locations import expression_at, locate
+from whygrad.why.engine import array_of, is_tensor, notes_of
+from whygrad.why.locations import expression_at, locate, source_lines
 from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest, was_reached
 
 MIN_STEPS = 5
 MAX_LAYERS = 64
+LOADING = re.compile(r"from_pretrained|load_state_dict|load_from_checkpoint|\b(torch|pickle)\.load\b")
 MAX_MODULES = 20_000
 
 
@@ -52,7 +54,28 @@ class Freezing(Subject):
     def was_seen(self, check: str) -> bool:
         return bool(self._outputs)
 
+    def _idle_adapters(self) -> Iterator[Finding]:
+        """An adapter of peft that was added to a model in training, and does nothing: its second factor is still zero."""
+        for root in list(self.audit.modules.roots.values()):
+            adapted = next((m for m in root.modules() if isinstance(getattr(m, "peft_config", None), dict)), None)
+            record = None if adapted is None else self._trainer_of(root)
+            if adapted is None or record is None or len(adapted.peft_config) < 2:
+                continue
+            for name in adapted.peft_config:
+                own = [(path, p) for path, p in root.named_parameters() if "lora_" in path and f".{name}." in path]
+                last = [p for path, p in own if "lora_B" in path]
+                if last and not any(was_reached(p) for _, p in own) and not any(array_of(p).any() for p in last):
+                    here = locate(record.made_at)
+                    lines = [] if here is None else lines_matching(here.file, rf"add_adapter\(|[\"']{name}[\"']")
+                    yield finding("new-layer", "frozen", f"the adapter {name!r} is never trained",
+                                  f"The model has the adapters {listed(list(adapted.peft_config))}, but no gradient ever reached "
+                                  f"{name!r}: add_adapter() does not make it the active one, so that the steps "
+                                  f"{at(record.stepped_at)} change another, and this one still does nothing.",
+                                  f"call model.set_adapter({name!r}) before it is trained, and make the optimizer after that.",
+                                  at=record.stepped_at, causes=(*lines[:3], record.made_at), parameters=[path for path, _ in own])
+
     def findings(self) -> Iterator[Finding]:
+        yield from self._idle_adapters()
         for module in self._outputs.values():
             weights = [p for p in module._parameters.values() if p is not None]
             owner = self.audit.modules.owner(weights[0])
@@ -80,7 +103,7 @@ class Freezing(Subject):
 
     def _trainer_of(self, root: Any) -> OptimizerRecord | None:
         """The optimizer that trains other parameters of a model."""
-        own = {id(p) for p in root.parameters() if p.requires_grad}
+        own = {id(p) for p in root.parameters()}
         return next((record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS and own & record.held_ids),
                     None)
 
@@ -105,6 +128,12 @@ class Freezing(Subject):
         """Whether the program itself made it, and others of its model have learned something: a state was loaded into them, or
         gradients have reached them before they were frozen."""
         line, owner = locate(made), self.audit.modules.owner(next(iter(module.parameters())))
+        if owner is not None and line is not None and "site-packages" in line.file and not self._is_loaded(module):
+            here = next((place for site in self.audit.modules.making(owner[0])
+                         if (place := locate(site)) is not None and "site-packages" not in place.file), None)
+            # A model of a library that the program made from its configuration has no weights that were loaded.
+            return here is not None and not self._is_vocabulary(module, owner[0]) and not any(
+                map(LOADING.search, source_lines(here.file)))
         is_own = line is not None and "site-packages" not in line.file and "load" not in expression_at(made)
         if not is_own or owner is None or self._is_loaded(module):
             return False

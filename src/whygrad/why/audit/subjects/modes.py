@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from whygrad.why import engine, record
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_grad_enabled, is_inference_mode_enabled, notes_of
+from whygrad.why.engine import array_of, is_grad_enabled, is_inference_mode_enabled, notes_of
 from whygrad.why.record import Site
 
 MIN_EVALUATIONS = 2
 MIN_STEPS = 3
 MAX_LAYERS = 64
+# Standard deviations by which the statistics of a frozen batch norm may move.
+DRIFTED = 0.5
 
 
 class Mode:
@@ -52,10 +56,13 @@ class Modes(Subject):
         # Dropout that the program calls itself, in training, while a model is in evaluation mode: line -> count.
         self._dropout: dict[Site, int] = {}
         self._dropout_in_training: set[Site] = set()
-        # Frozen batch norms that were called in training mode while gradients are recorded: module, rounds, line.
-        self._drifting: dict[int, tuple[Any, set[int], Site]] = {}
+        # Frozen batch norms that were called in training mode while gradients are recorded: module, rounds, line, first mean.
+        self._drifting: dict[int, tuple[Any, set[int], Site, Any]] = {}
         # Ids of modules whose mode was set; modules with a train() of their own that were called in steps without that.
         self._mode_is_set: set[int] = set()
+        self._trained_at: dict[int, Site] = {}
+        # Models that were trained, and are called in training mode without gradients since: module, line, rounds.
+        self._guides: dict[int, tuple[Any, Site, set[int]]] = {}
         self._not_set: dict[int, Any] = {}
         # Layers that power iterations of a training forward normalize: ids of those that had one, and first calls without.
         self._iterated: set[int] = set()
@@ -72,6 +79,8 @@ class Modes(Subject):
 
     def mode_set(self, module: Any, training: bool, site: Site) -> None:
         self._mode_is_set.add(id(module))
+        if training:
+            self._trained_at[id(module)] = site
         if not training and id(module) in self.audit.modules.roots:
             self._mode_of(module).eval_at = site
 
@@ -101,12 +110,16 @@ class Modes(Subject):
         module = call.module
         if not call.depth:
             self._last_called = module
+            self._note_guide(call)
         elif ("BatchNorm" in type(module).__name__ and module.training and getattr(module, "track_running_stats", False)
                 and getattr(module, "weight", None) is not None and is_grad_enabled()):
             if module.weight.requires_grad:
                 self._drifting.pop(id(module), None)
             else:
-                self._drifting.setdefault(id(module), (module, set(), call.site))[1].add(self.audit.round)
+                known = self._drifting.get(id(module))
+                if known is None:
+                    known = self._drifting[id(module)] = module, set(), call.site, array_of(module.running_mean).copy()
+                known[1].add(self.audit.round)
         if module.training and is_grad_enabled() and _defines_train(module) and id(module) not in self._mode_is_set:
             self._not_set[id(module)] = module
         if any(type(hook).__name__ == "SpectralNorm" for hook in vars(module).get("_forward_pre_hooks", {}).values()):
@@ -114,6 +127,29 @@ class Modes(Subject):
                 self._iterated.add(id(module))
             elif id(module) not in self._iterated and len(self._evaluated_first) < MAX_LAYERS:
                 self._evaluated_first.setdefault(id(module), (module, call.site))
+
+    def _note_guide(self, call: ModuleCall) -> None:
+        """A model that was trained before, and now says without gradients what another one is to learn."""
+        module = call.module
+        if is_grad_enabled() or not module.training or not any(
+                "Dropout" in type(m).__name__ and m.training and _has_mode(m) for m in module.modules()):
+            return
+        own = {id(p) for p in module.parameters()}
+        holders = [r for r in self.audit.optimizers.values() if own & r.held_ids and r.steps]
+        others = [r for r in self.audit.optimizers.values() if not own & r.held_ids and r.steps]
+        if holders and others and max(r.last_round for r in holders) < max(r.first_round for r in others):
+            self._guides.setdefault(id(module), (module, call.site, set()))[2].add(self.audit.round)
+
+    def _noisy_guides(self) -> Iterator[Finding]:
+        for module, site, rounds in self._guides.values():
+            if len(rounds) >= MIN_STEPS:
+                made = self.audit.modules.making(module)
+                yield finding("evaluation-mode", "train-in-validation", "a trained model gives targets in training mode",
+                              f"{type(module).__name__} was trained before, and is called {at(site)} without gradients while "
+                              f"another model is trained, in {count_of(len(rounds), 'observed step')}; it is still in training "
+                              "mode, so its dropout drops at random, and what the other one learns from is noisy.",
+                              "call .eval() of it before it is used.", at=site,
+                              causes=(site, *made[:2], *self._set_at(module)), symptom="wrong-value")
 
     def round_ended(self, number: int) -> None:
         self._last_called = None
@@ -187,6 +223,7 @@ class Modes(Subject):
     def findings(self) -> Iterator[Finding]:
         yield from self._own_train()
         yield from self._not_iterated()
+        yield from self._noisy_guides()
         for mode in self._modes.values():
             name = type(mode.root).__name__
             if mode.latest_in_evaluation >= MIN_STEPS and mode.eval_at is not None:
@@ -215,22 +252,35 @@ class Modes(Subject):
                           "use nn.Dropout, or pass training=self.training (dropout_p=p if self.training else 0.0).",
                           causes=(site,), symptom="wrong-value")
 
+    def _drift(self, module: Any) -> float:
+        """How far the running mean has moved since a frozen batch norm was first called, in standard deviations."""
+        before = self._drifting[id(module)][3]
+        return float(np.abs((array_of(module.running_mean) - before) / np.sqrt(array_of(module.running_var) + 1e-5)).max())
+
+    def _set_at(self, root: Any) -> list[Site]:
+        """Where a model was last put into training mode."""
+        site = self._trained_at.get(id(root))
+        return [] if site is None else [site]
+
     def _frozen_statistics(self) -> Iterator[Finding]:
         held = {id(p) for p in self.audit.parameters() if p.requires_grad}
-        drifting = [(module, site) for module, rounds, site in self._drifting.values()
+        drifting = [(module, site) for module, rounds, site, _ in self._drifting.values()
                     if len(rounds) >= MIN_STEPS and not module.weight.requires_grad and id(module.weight) not in held]
         for root in list(self.audit.modules.roots.values()) if drifting else ():
             own = {id(m): path for path, m in root.named_modules()}
             found = [(own[id(m)], m, site) for m, site in drifting if id(m) in own]
             switched = [notes.switched_at[1] for _, m, _ in found if (notes := notes_of(m.weight)).switched_at is not None]
-            if found and any(id(p) in held for p in root.parameters()):
+            if found and switched:
                 paths = [path for path, _, _ in found]
+                far = max(map(self._drift, [m for _, m, _ in found]))
                 yield finding("training-mode", "frozen-decayed", "a frozen batch norm still changes",
                               f"The parameters of {listed(paths)} are frozen, but the layers are in training mode: they "
                               "normalise with the statistics of each batch, and their running mean and variance move with the "
-                              "data. What they compute does not stay as it was.",
+                              f"data (by up to {far:.2g} standard deviations in what was seen). What they "
+                              "compute does not stay as it was.",
                               "put the frozen part into evaluation mode after each model.train(): for m in ...: m.eval().",
-                              at=found[0][2], causes=(*switched[:1], found[0][2]), symptom="unwanted", odd=True)
+                              at=found[0][2], causes=(*switched[:1], found[0][2], *self._set_at(root)),
+                              symptom="unwanted", odd=far < DRIFTED)
                 return
 
 

@@ -179,6 +179,9 @@ class Movement(Subject):
             known.overwritten.append((self.audit.round, site))
 
     def after_step(self, record: OptimizerRecord) -> None:
+        if self.audit.is_resting and not self._is_any_written:
+            self.audit.watch.forget_data_writes()
+            return
         rates: dict[int, float] = {}
         gradients: dict[int, float] = {}
         if self.audit.is_observing:

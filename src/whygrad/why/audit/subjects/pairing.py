@@ -34,6 +34,9 @@ class Pair:
         # What made the target and the model's input, in the latest round.
         self.target: Made | None = None
         self.given: Made | None = None
+        # The calls that put inputs and targets into an order of their own; whether one permutation ever served both.
+        self.shuffles: list[Made] = []
+        self.is_together = False
         # Rounds whose targets were drawn at random and used for nothing else; whose targets were 0, 1, 2, ...
         self.unrelated: set[int] = set()
         self.counting: set[int] = set()
@@ -110,6 +113,12 @@ class Pairing(Subject):
         pair.rounds.add(self.audit.round)
         pair.target = self.audit.provenance.of(target)
         pair.given = None if self._input is None else self.audit.provenance.of(self._input)
+        ours, theirs = _permutations(pair.target), _permutations(pair.given)
+        if ours and theirs:
+            if ours.keys() & theirs.keys():
+                pair.is_together = True
+            else:
+                pair.shuffles = [next(iter(theirs.values())), next(iter(ours.values()))]
         if (pair.target is not None and pair.target.name in DRAWN and pair.target.round == self.audit.round
                 and not self._is_used(target, site)):
             pair.unrelated.add(self.audit.round)
@@ -142,12 +151,13 @@ class Pairing(Subject):
                 yield from self._shuffled_by_two(site, pair)
 
     def _shuffled_apart(self, site: Site, pair: Pair) -> Iterator[Finding]:
-        ours, theirs = _permutations(pair.target), _permutations(pair.given)
-        if not ours or not theirs or ours.keys() & theirs.keys():
+        shuffles = pair.shuffles
+        if not shuffles or pair.is_together:
             return
-        shuffles = [next(iter(theirs.values())), next(iter(ours.values()))]
         is_shared = shuffles[0].site == shuffles[1].site and all(made.callers for made in shuffles)  # one function shuffles both
         sites = [made.callers[0] if is_shared else made.site for made in shuffles]
+        if sites[0] == sites[1]:
+            sites = [made.site for made in shuffles]
         yield finding("pairs", "labels-shuffled", "inputs and targets are shuffled apart",
                       f"The inputs were put into a random order {at(sites[0])}, the targets {at(sites[-1])} into another: "
                       "each permutation is drawn anew, so a target no longer belongs to its input.",

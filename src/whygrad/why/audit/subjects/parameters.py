@@ -12,8 +12,10 @@ from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.terms import Terms
+from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
-from whygrad.why.engine import causes_of, is_parameter, notes_of
+from whygrad.why.engine import causes_of, is_parameter, notes_of, shape_of
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.module_owners import Owner, owner_of
@@ -28,6 +30,7 @@ from whygrad.why.run_facts import ledger_of, was_reached
 
 # Steps of an optimizer after which a parameter without a gradient is examined, while the graph is still there.
 EXAMINED_AFTER = 3
+MAX_SAMPLES = 1024
 # Fewer steps of an optimizer say nothing; that nobody uses a parameter needs more (an expert may wait for its turn).
 MIN_STEPS, MIN_STEPS_UNUSED = 2, 5
 # What the replacement of a parameter looks like to the one that the optimizer still holds.
@@ -52,6 +55,8 @@ class Parameters(Subject):
         self._zero: dict[int, tuple[Any, Verdict | None]] = {}
         # Where modules were last called, by id.
         self._called: dict[int, tuple[Any, Site]] = {}
+        # Parameters that no optimizer held when a gradient first reached them, by id, and a sample of their values then.
+        self._first: dict[int, tuple[Any, Any]] = {}
         # Ids of modules and optimizers whose gradients were cleared.
         self._cleared: set[int] = set()
 
@@ -136,7 +141,10 @@ class Parameters(Subject):
         part = self._unused_part(p)
         called = self._called.get(id(part))
         made = [cause.site for cause in causes_of(p)]
-        explanation.causes = locate_all(*([] if called is None else [called[1]]), *made) + explanation.causes
+        lost = self.audit.subject(Terms).unused_with(p)
+        explanation.causes = locate_all(*([] if called is None else [called[1]]), *lost, *made) + explanation.causes
+        if lost:
+            explanation.text += f" A scalar is computed from it {at(lost[-1])}, but is no part of the loss."
         if called is not None:
             path = self.audit.path_of(part)
             explanation.text += f" `{path}` is called {at(called[1])}, but the loss does not depend on what it returns."
@@ -189,6 +197,17 @@ class Parameters(Subject):
         before = takewhile(lambda q: q is not p, root.parameters())
         return any(id(q) in record.held_ids for q in before) and _is_scattered(root, record)
 
+    def deposited(self, leaf: Any, backward: Any, gradient: Any) -> None:
+        if (is_parameter(leaf) and id(leaf) not in self._first and len(self._first) < MAX_SAMPLES
+                and not any(id(leaf) in record.held_ids for record in self.audit.optimizers.values())):
+            self._first[id(leaf)] = leaf, sample(leaf)
+
+    def _is_unchanged(self, p: Any) -> bool:
+        """Whether nobody has written a parameter, or only moved it to another place, since a gradient first reached it."""
+        known = self._first.get(id(p))
+        return self.audit.watch.is_unchanged(p) or (
+            known is not None and known[0] is p and shape_of(p) != () and same(known[1], sample(p)))
+
     def _not_held(self, record: OptimizerRecord) -> Finding | None:
         """Parameters that get gradients and are in no optimizer, while this one trains or holds others of their model."""
         watch, modules = self.audit.watch, self.audit.modules
@@ -202,7 +221,7 @@ class Parameters(Subject):
             if not is_parameter(p) or not p.requires_grad or ledger is None or ledger.deposit_count < MIN_STEPS:
                 continue
             is_left = id(p) in ended and (notes_of(p).switched_at or (False,))[0]
-            if is_left or (id(p) not in held and not ledger.held and watch.is_unchanged(p) and not watch.is_read_by_program(p)):
+            if is_left or (id(p) not in held and not ledger.held and self._is_unchanged(p) and not watch.is_read_by_program(p)):
                 orphans.append(p)
         if not orphans:
             return None

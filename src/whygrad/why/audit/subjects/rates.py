@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -13,10 +14,13 @@ from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.locations import locate
-from whygrad.why.program_text import lines_matching
+from whygrad.why.program_text import argument_text, lines_matching
 from whygrad.why.record import Site
 
 MIN_STEPS = 5
+# What is to fall, and what is to rise, by its name.
+LOSSES = re.compile(r"loss|err|mse|nll|perplex|(^|_)(mae|rmse|ppl)", re.IGNORECASE)
+SCORES = re.compile(r"acc|score|f1|auc|iou|recall|precision|reward|bleu", re.IGNORECASE)
 # A rate below this, absolute or as a share of the largest rate, moves nothing.
 NOTHING, NOTHING_SHARE = 1e-12, 1e-4
 # Share of the steps that may have such a rate: the end of a schedule, the beginning of a warmup.
@@ -125,7 +129,7 @@ class Rates(Subject):
                 yield self._per_batch(scheduler, record, history[0].lower() + history[1:])
             else:
                 sites = _written_rates(record) if scheduler is None else [
-                    scheduler.stepped_at, scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
+                    scheduler.stepped_at, *scheduler.callers[:1], scheduler.made_at, *_lambda_sites(scheduler.scheduler)]
                 made = (f" It is set by the scheduler {scheduler.kind}, stepped {count_of(scheduler.steps, 'time')} and made "
                         f"{at(scheduler.made_at)}." if scheduler is not None else "")
                 yield finding("rate", "learning-rate-zero", "the learning rate is nothing",
@@ -174,6 +178,22 @@ class Rates(Subject):
                        "batches).",
                        at=scheduler.stepped_at, causes=(scheduler.stepped_at, scheduler.made_at))
 
+    def _opposite(self, known: SchedulerRecord) -> Iterator[Finding]:
+        """A plateau of the largest value, of a schedule that is told losses; or of the smallest, of scores."""
+        mode, here = getattr(known.scheduler, "mode", None), locate(known.stepped_at)
+        if known.kind != "ReduceLROnPlateau" or here is None or known.steps < MIN_STEPS:
+            return
+        told = argument_text(here, 0) or ""
+        is_loss, is_score = LOSSES.search(told) is not None, SCORES.search(told) is not None
+        if is_loss == is_score or (mode == "max") != is_loss:
+            return
+        yield finding("schedule", "schedule-wrong", "the schedule takes an improvement for the opposite",
+                      f"ReduceLROnPlateau, made {at(known.made_at)}, has mode={mode!r}: it waits for `{told}`, which it is told "
+                      f"{at(known.stepped_at)}, to {'rise' if mode == 'max' else 'fall'}. While training goes well it sees no "
+                      "improvement, and makes the learning rate smaller and smaller.",
+                      f"use mode={'min' if mode == 'max' else 'max'!r}.", at=known.stepped_at,
+                      causes=(known.made_at, known.stepped_at))
+
     def _schedule(self, known: SchedulerRecord) -> Iterator[Finding]:
         trained = [r for r in self.audit.optimizers.values() if r.steps >= MIN_STEPS]
         record = self._record_of(known)
@@ -189,13 +209,16 @@ class Rates(Subject):
                               "time).",
                               at=known.stepped_at, causes=(known.made_at, others[0].made_at))
             return
-        if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known):
+        # One that a function made beside what was wanted of it is left alone: others of that line are stepped.
+        is_dropped = any(other.steps and other.made_at == known.made_at for other in self.audit.schedulers.values())
+        if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known) and not is_dropped:
             yield finding("schedule", "schedule-wrong", "this schedule is never stepped",
                           f"{known.kind}, made {at(known.made_at)}, was never stepped in {count_of(record.steps, 'step')} "
                           "of its optimizer: the learning rate stays what it is.",
                           "call scheduler.step() after optimizer.step(), once per epoch or batch as the schedule is meant.",
                           causes=(known.made_at,))
         yield from self._in_epochs(known, record)
+        yield from self._opposite(known)
         values = self.rates[id(record)].values if id(record) in self.rates else None
         if (values is not None and known.steps >= MIN_STEPS and values.least == values.greatest
                 and known.kind in PER_EPOCH - {"ReduceLROnPlateau"}):

@@ -51,6 +51,8 @@ class Sequences(Subject):
         self._offsets: dict[Site, list[int]] = {}
         self._leaks: dict[Site, tuple[int, int, Site]] = {}
         self._masking: list[Site] = []
+        # By line of a model with a decoder: how often it was fed its own labels, and how often something else.
+        self._fed: dict[Site, tuple[int, int]] = {}
         # Lines that made the labels of a model.
         self._labelled: list[Site] = []
         # By line of a recurrent layer: the layer, its input's shape, and the rounds in which the batch came first.
@@ -64,7 +66,12 @@ class Sequences(Subject):
                 self._tokens = [*self._tokens[-3:], (array_of(given).copy(), call.site)]
             elif getattr(call.module, "batch_first", None) is False and hasattr(call.module, "hidden_size") and len(shape) == 3:
                 self._recurrent = shape, call.module, call.site
-        labels = call.kwargs.get("labels")
+        labels, fed = call.kwargs.get("labels"), call.kwargs.get("decoder_input_ids")
+        if not call.depth and is_tensor(labels) and is_tensor(fed) and shape_of(labels) == shape_of(fed) and call.module.training:
+            copied, others = self._fed.get(call.site, (0, 0))
+            is_same = bool((array_of(labels) == array_of(fed))[array_of(labels) >= 0].all())
+            self._fed[call.site] = copied + is_same, others + (not is_same)
+            drop_oldest(self._fed, MAX_SITES)
         if not call.depth and is_tensor(labels):
             self._labelled = [*lines_of(self.audit.provenance.of(labels))[:3], call.site]
 
@@ -114,6 +121,13 @@ class Sequences(Subject):
         return bool({"causal": self._leaks, "time": self._swapped}.get(check, any(self._offsets.values())))
 
     def findings(self) -> Iterator[Finding]:
+        for site, (copied, others) in self._fed.items():
+            if copied >= MIN_TIMES and not others:
+                yield finding("causal", "target-equals-input", "the decoder is given the tokens that it is to predict",
+                              f"decoder_input_ids and labels of the model called {at(site)} are the same tokens, place by place: "
+                              "at each place the decoder sees the token that it is to predict, and learns to copy it.",
+                              "leave decoder_input_ids out (the model makes them from the labels, shifted by one).",
+                              at=site, causes=(site,), symptom="wrong-value")
         for site, (leaks, fine, embedded) in self._leaks.items():
             if leaks >= MIN_TIMES and not fine:
                 yield finding("causal", "target-equals-input", "every prediction sees the token that it is to predict",

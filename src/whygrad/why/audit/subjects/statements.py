@@ -108,6 +108,10 @@ class Statements(Subject):
                 self._lost.setdefault(key, {})[self.audit.round] = len(made)
         self._made.clear()
 
+    def rebinding(self) -> list[SourceLocation]:
+        """The lines that bind a name to a new tensor which nobody reads."""
+        return [dropped.where for dropped in self._dropped.values() if dropped.name]
+
     def was_seen(self, check: str) -> bool:
         return bool(self._seen)
 

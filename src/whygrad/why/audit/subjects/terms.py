@@ -16,7 +16,7 @@ from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.engine import end_of, is_node, is_parameter, is_tensor, shape_of, size_of, source_of
-from whygrad.why.gradient_flow import ARITHMETIC, row_name, summands_of
+from whygrad.why.gradient_flow import ARITHMETIC, leaves_from, row_name, summands_of
 from whygrad.why.locations import expression_at, locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
@@ -61,6 +61,8 @@ class Terms(Subject):
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
         self._terms: dict[tuple[Site, Site], Term] = {}
+        # By line of a scalar: the ids of the leaves that it depends on.
+        self._leaves: dict[Site, set[int]] = {}
         # The present backward: gradients of scalars by node, with the arithmetic they passed.
         self._scalars: dict[Any, tuple[float, list[tuple[float, Site]]]] = {}
         self._site: Site | None = None
@@ -94,6 +96,8 @@ class Terms(Subject):
             node = source_of(result)
             if is_node(node):
                 self._computed.append((weakref.ref(node), node.seq, call.site, self.audit.round))
+                if call.site not in self._leaves and len(self._leaves) < MAX_SITES:
+                    self._leaves[call.site] = {id(leaf) for leaf in leaves_from([node])}
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         self._site, self._scalars, self._has_begun = backward.site, {}, False
@@ -192,6 +196,11 @@ class Terms(Subject):
                 self._visited = set()
         else:
             self._computed, self._visited = [], set()
+
+    def unused_with(self, p: Any) -> list[Site]:
+        """The lines of scalars that depend on a parameter, and that no backward has reached."""
+        return [site for site, rounds in self._unused.items()
+                if len(rounds) >= MIN_ROUNDS and site not in self._used and id(p) in self._leaves.get(site, ())]
 
     def small_factors(self) -> list[Site]:
         """The lines that make the loss small."""
@@ -371,7 +380,7 @@ class Terms(Subject):
                               f"is {k} times larger otherwise).",
                               at=site,
                               causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
-                              symptom="wrong-value", odd=True)
+                              symptom="wrong-value", odd="backward(" in expression_at(site) or "_grad" in expression_at(site))
 
 
 def statement_text(here: Any) -> str:
