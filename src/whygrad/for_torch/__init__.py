@@ -28,7 +28,7 @@ _NAMES = {**dict.fromkeys(("on", "off", "watch", "report"), "recording"), "expla
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if getattr(sys.modules.get("torch"), "__name__", "torch") != "torch":
+    if sys.modules.get("torch") is sys.modules["whygrad"]:
         raise RuntimeError("whygrad.for_torch explains programs on real PyTorch, but here `import torch` gives whygrad, which "
                            "explains itself: use whygrad.explain(), or whygrad run --engine torch")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
