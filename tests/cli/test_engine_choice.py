@@ -43,7 +43,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("try:\n    import needing\nfinally:\n    pass", "needing, which needs PyTorch"),
     ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import needing", ""),
     ("import torch.distributed as dist", "torch.distributed, which whygrad's own engine does not have"),
-    ("from torch import fx", "torch.fx, which whygrad's own engine does not have"),
+    ("from torch import onnx", "torch.onnx, which whygrad's own engine does not have"),
     ("from torch.nn.parallel import DistributedDataParallel",
      "torch.nn.parallel.DistributedDataParallel, which whygrad's own engine does not have"),
     ("from torch.nn.parallel import DataParallel", ""),
@@ -78,7 +78,7 @@ def test_odd_programs(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (packages / "binary.pyc").write_bytes(b"\x00\xff import needing")
     (packages / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\nx = '\xfc'\nimport needing\n")
     (packages / "loop.py").symlink_to("loop.py")
-    notebook = {"cells": [{"cell_type": "markdown", "source": "import torch.fx"},
+    notebook = {"cells": [{"cell_type": "markdown", "source": "import torch.onnx"},
                           {"cell_type": "code", "source": ["%matplotlib inline\n", "import needing\n", "x = (\n"]}]}
     (packages / "book.ipynb").write_text(json.dumps(notebook))
     (packages / "broken.ipynb").write_text("{import needing")
@@ -108,7 +108,7 @@ def test_without_torch(packages: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 @pytest.mark.parametrize(("options", "text", "engine"), [
     ([], "import torch", "whygrad"), (["--engine=torch"], "import torch", "torch"),
-    ([], "import torch\nimport torch.fx", "torch"), (["--engine=whygrad"], "import torch\nimport torch.fx", "whygrad")])
+    ([], "import torch\nimport torch.onnx", "torch"), (["--engine=whygrad"], "import torch\nimport torch.onnx", "whygrad")])
 def test_the_command(options: list[str], text: str, engine: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(f"{text}\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\n"
                                          "print(torch.__version__, y.grad)\n")
@@ -116,7 +116,7 @@ def test_the_command(options: list[str], text: str, engine: str, tmp_path: Path)
                              "program.py"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert ("whygrad" in done.stdout) == (engine == "whygrad")
-    assert done.stderr.startswith("whygrad: program.py imports torch.fx,") == (engine == "torch" and not options)
+    assert done.stderr.startswith("whygrad: program.py imports torch.onnx,") == (engine == "torch" and not options)
     [answer] = json.loads((tmp_path / "a.json").read_text())
     assert (answer["category"], answer["engine"]) == ("non-leaf-no-retain", engine)
     told = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["properties"]["engine"]

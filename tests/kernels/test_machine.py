@@ -230,7 +230,6 @@ def test_threads_and_blas_share_the_pool():
 def test_a_forked_child_has_its_own_workers():
     assert run("""
         import os
-import shutil
         import numpy as np, whygrad as torch
         x = torch.randn(500, 500)
         expected = float((x * 2).sum())

@@ -12,5 +12,5 @@ from whygrad.utils.data.worker import get_worker_info
 
 __getattr__ = absent_from("torch.utils.data")
 
-__all__ = ["DataLoader", "DistributedSampler", "IterDataPipe", "MapDataPipe", "default_collate", "default_convert",
+__all__ = ["DataLoader", "DistributedSampler", "default_collate", "default_convert",
            "get_worker_info", *dataset.__all__, *sampler.__all__]
