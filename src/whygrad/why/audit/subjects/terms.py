@@ -168,9 +168,6 @@ class Terms(Subject):
         if row_name(node) not in ("add", "sub") or self._site is None:
             return
         for cause in causes:
-            if cause.kind == "no-create-graph":
-                self._cut.setdefault(cause.site, (cause, self._site, set()))[2].add(self.audit.round)
-                continue
             is_cut = cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") or (
                 cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
             if is_cut and any(reference() is not None for reference in cause.behind):
