@@ -42,9 +42,9 @@ class InputHistory:
         self.low, self.high = float("inf"), float("-inf")
         # Arguments of forward that no call has used.
         self.unused: set[str] | None = None
-        # Rounds with a batch of several samples, and those in which all samples were the same.
+        # Rounds with a batch of several samples, and whether the samples of any batch differed.
         self.batches: set[int] = set()
-        self.equal_samples: set[int] = set()
+        self.has_other_samples = False
         self.lows: np.ndarray | None = None
         self.highs: np.ndarray | None = None
 
@@ -103,8 +103,8 @@ class Inputs(Subject):
         history.kind, history.batch = array.dtype.kind, array.shape[0] if array.ndim else 0
         if array.ndim >= 2 and array.shape[0] >= MIN_BATCH:
             history.batches.add(self.audit.round)
-            if all(_has_equal_rows(array_of(x)) for x in tensors_of(call)):
-                history.equal_samples.add(self.audit.round)
+            if not history.has_other_samples:
+                history.has_other_samples = not all(_has_equal_rows(array_of(x)) for x in tensors_of(call))
         for x in tensors_of(call):  # a second argument may say what the first does not
             values = array_of(x)
             if values.size and values.dtype.kind in "fiu":
@@ -133,7 +133,7 @@ class Inputs(Subject):
                 yield self._degenerate(history)
             elif len(history.fingerprints) == 1:
                 yield from self._constant(history)
-            elif len(history.batches) >= MIN_ROUNDS and history.equal_samples == history.batches:
+            elif len(history.batches) >= MIN_ROUNDS and not history.has_other_samples:
                 yield self._equal_samples(history)
             elif history.lows is not None and history.highs is not None:
                 yield from self._constant_features(history, history.lows == history.highs)
