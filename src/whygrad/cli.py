@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from whygrad.base.engine_choice import is_launched_by_mpi
 from whygrad.base.frames import is_own, with_causes
 
 if TYPE_CHECKING:
@@ -46,22 +47,23 @@ def main(arguments: list[str] | None = None) -> int | None:
     parser.add_argument("--version", action="version", version=f"whygrad {version()}")
     parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, and explain its gradients; "
                         "audit: run some steps of it and print a check-list of its training; fix: show changes of its source "
-                        "that mend what is wrong; ask: answer a question about it")
+                        "that mend what is wrong; ask: answer a question about it; launch: run it in several processes, "
+                        "on MPI")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
 
 
 def version() -> str:
-    from importlib import metadata
+    """whygrad's own, also while `whygrad.__version__` tells torch's."""
+    import whygrad
 
-    try:
-        return metadata.version("whygrad")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
+    alias = sys.modules.get("whygrad.alias")
+    return str(whygrad.__version__ if alias is None else alias.own_version())
 
 
-def run_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
+def run_parser(command: str = "run") -> argparse.ArgumentParser:
+    """The parser of `whygrad run`, and of what runs programs as it does."""
+    parser = argparse.ArgumentParser(prog=f"whygrad {command}", usage=RUN_USAGE.replace("run", command, 1),
                                      description="Run a PyTorch program: on whygrad, where `import torch` gives whygrad, or "
                                      "on PyTorch itself. What is surprising about its gradients is explained on standard error "
                                      "when it has ended.",
@@ -190,7 +192,16 @@ def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, argumen
 def run(arguments: list[str]) -> int | None:
     parser = run_parser()
     options, program = parsed(parser, arguments)
-    use_engine(engine := engine_for(program, options.engine, quiet=options.quiet))
+    engine = engine_for(program, options.engine, quiet=options.quiet)
+    if engine == "whygrad":
+        from whygrad.distributed.rendezvous import set_torchrun_variables
+
+        if program.how == "-m" and program.target in ("torch.distributed.run", "torch.distributed.launch"):
+            own = split(parser, arguments)[0]
+            return launch([*[option for option in own if not option.startswith("--engine")], *program.arguments])
+        if is_launched_by_mpi():
+            set_torchrun_variables()
+    use_engine(engine)
     from whygrad.why.step_limit import EndOfSteps
 
     session = make_session(parser, options, program, engine)
@@ -221,14 +232,15 @@ def make_session(parser: argparse.ArgumentParser, options: argparse.Namespace, p
 
     outputs = Outputs.of(parser, options)
     given: dict[str, Any] = {"only": options.only, "live": options.live, "strict": options.strict, "steps": options.steps}
+    from whygrad.why.ranks import LauncherSession, RankSession, rank_of_environment
+
+    rank = rank_of_environment(options.rank_report != "") if engine == "torch" or is_launched_by_mpi() else None
+    if rank is not None:
+        return RankSession(outputs, rank, options.rank_report, options.observe_all, **given)
     if engine != "torch":
         return Session(outputs, **given)
     from whygrad.for_torch import launching
-    from whygrad.why.ranks import LauncherSession, RankSession, rank_of_environment
 
-    rank = rank_of_environment(options.rank_report != "")
-    if rank is not None:
-        return RankSession(outputs, rank, options.rank_report, options.observe_all, **given)
     session = LauncherSession(outputs, **given)
     launching.prepare(session, program.how, program.target)
     return session
@@ -259,7 +271,13 @@ def ask(arguments: list[str]) -> int:
     return ask.main(arguments)
 
 
-COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "audit": audit, "fix": fix, "ask": ask}
+def launch(arguments: list[str]) -> int:
+    from whygrad.for_whygrad import launching
+
+    return launching.main(arguments)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "audit": audit, "fix": fix, "ask": ask, "launch": launch}
 
 
 def execute(program: Program) -> None:

@@ -10,6 +10,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context
 from typing import Any
 
+from whygrad.base.on_demand import on_demand
 from whygrad.base.unsupported import absent_from
 
 __getattr__ = absent_from("torch.multiprocessing")
@@ -33,7 +34,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """`start_processes` with the start method "spawn", a new interpreter for each process."""
+    """`start_processes` with the start method "spawn", a new interpreter for each process.
+
+    Where there is MPI its launcher starts them, so that they can form a process group.
+    """
     if start_method != "spawn":
         warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method "
                       "use:\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
@@ -43,6 +47,10 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
 def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
                     daemon: bool = False, start_method: str = "spawn") -> Any:
     """Run `fn(i, *args)` in `nprocs` processes; with `join`, raise if one of them fails."""
+    if join and start_method == "spawn" and nprocs > 1:
+        spawned = on_demand.load_distributed().spawning
+        if spawned.can_spawn(fn, args):
+            return spawned.spawn(fn, args, nprocs)
     context: Any = get_context(start_method)
     processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]
     for process in processes:

@@ -32,5 +32,12 @@ def load_meta() -> ModuleType:
     return meta
 
 
+def load_distributed() -> ModuleType:
+    from whygrad import distributed
+
+    return distributed
+
+
 on_demand.compose_note, on_demand.explain = compose_note, explain
 on_demand.load_sparse, on_demand.load_meta = load_sparse, load_meta
+on_demand.load_distributed = load_distributed

@@ -230,5 +230,4 @@ def test_distributed_sampler(count: int, replicas: int, shuffle: bool, drop_last
 def test_distributed_sampler_refuses() -> None:
     both(lambda lib, data: data.DistributedSampler(range(3), 2, 2))
     both(lambda lib, data: data.DistributedSampler(range(3), 2, -1))
-    with pytest.raises(RuntimeError, match="Requires distributed package"):
-        whygrad.utils.data.DistributedSampler(range(3))
+    both(lambda lib, data: data.DistributedSampler(range(3)))  # there is no process group

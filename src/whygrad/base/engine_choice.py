@@ -14,19 +14,19 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
-from importlib import metadata
 from typing import NamedTuple
 
 from whygrad.base.torch_modules import resolve
-from whygrad.base.unsupported import ANSWERS, Missing, is_missing_module
+from whygrad.base.unsupported import Missing, is_missing_module
 
 # Files that are read at most, and bytes of one of them and of all together.
 MAX_FILES, MAX_BYTES, MAX_TOTAL = 60, 1 << 20, 4 << 20
-# Distributions that are looked at for one import: it may need torch through another one.
-MAX_DISTRIBUTIONS = 40
-# Packages that do nothing without torch and yet name it as an extra only.
-BUILT_ON_TORCH = frozenset({"transformers", "diffusers"})
+
+# What says that an MPI launcher has started this process: of MPICH and Intel MPI, Open MPI, and PMIx under Slurm.
+LAUNCHED_BY_MPI = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+# Names of torch.distributed that programs of one process use.
+WITHOUT_RANKS = frozenset({"is_available", "is_initialized", "is_torchelastic_launched", "is_nccl_available", "is_gloo_available",
+                           "is_mpi_available"})
 
 
 class Import(NamedTuple):
@@ -58,6 +58,10 @@ def needs_torch(how: str, target: str) -> str:
     return ""
 
 
+def is_launched_by_mpi() -> bool:
+    return any(name in os.environ for name in LAUNCHED_BY_MPI)
+
+
 def is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
@@ -68,14 +72,24 @@ def is_installed(package: str) -> bool:
 def _reason(found: Import, seen: set[str]) -> str:
     package = found.module.partition(".")[0]
     if package == "torch":
-        is_answered = found.name in ANSWERS.get(found.module, {})
-        missing = "" if is_answered else found.module if is_absent(found.module) else found.full_name if _lacks(found) else ""
+        if found.module.startswith("torch.distributed") or found.full_name == "torch.distributed":
+            return _reason_of_distributed(found)
+        missing = found.module if is_absent(found.module) else found.full_name if _lacks(found) else ""
         return f"{missing}, which whygrad's own engine does not have" if missing else ""
     marked = f"package {package}"
     if marked in seen or package in sys.stdlib_module_names or package == "whygrad":
         return ""
     seen.add(marked)
+    from whygrad.base.requirements import requires_torch  # importlib.metadata is slow to load
+
     return f"{package}, which needs PyTorch" if requires_torch(package) else ""
+
+
+def _reason_of_distributed(found: Import) -> str:
+    """Whygrad's own engine has torch.distributed under an MPI launcher (`whygrad launch`); else torch runs it, if it is there."""
+    if found.name in WITHOUT_RANKS or (is_launched_by_mpi() and not _lacks(found)):
+        return ""
+    return f"{found.full_name if found.name == 'distributed' else found.module}, which whygrad's own engine does not have"
 
 
 def is_absent(name: str) -> bool:
@@ -95,46 +109,6 @@ def _lacks(found: Import) -> bool:
         return False
     ours = vars(importlib.import_module(resolve(found.module)))
     return found.name not in ours or isinstance(ours[found.name], Missing)
-
-
-def requires_torch(package: str) -> bool:
-    """Whether an installed package requires torch, itself or through others. By the metadata: nothing is imported."""
-    pending = _distributions_of(package)
-    known = set(pending)
-    for name in pending:
-        if name in BUILT_ON_TORCH:
-            return True
-        for needed in _requirements(name):
-            if needed == "torch":
-                return True
-            if needed not in known and len(known) < MAX_DISTRIBUTIONS:
-                known.add(needed)
-                pending.append(needed)
-    return False
-
-
-def _distributions_of(package: str) -> list[str]:
-    """Most distributions have the name of their package; only for others all installed ones are read."""
-    with suppress(metadata.PackageNotFoundError, ValueError):
-        metadata.distribution(package)
-        return [_normalised(package)]
-    if not is_installed(package):
-        return []
-    return [_normalised(name) for name in metadata.packages_distributions().get(package, [])]
-
-
-def _requirements(distribution: str) -> list[str]:
-    """The names of what it always requires: not its extras."""
-    try:
-        required = metadata.requires(distribution) or []
-    except (metadata.PackageNotFoundError, ValueError):
-        return []
-    return [_normalised(name[0]) for text in required
-            if not re.search(r"\bextra\b", text.partition(";")[2]) and (name := re.match(r"[\w.-]+", text))]
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 # The imports of a program.

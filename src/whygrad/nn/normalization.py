@@ -7,6 +7,7 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.base.errors import warn
+from whygrad.base.on_demand import on_demand
 from whygrad.core.modes import process_state
 from whygrad.core.write import bump
 from whygrad.functional.parameter import Parameter
@@ -200,8 +201,8 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            if process_state.derivatives or process_state.meta:
-                self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes
+            if process_state.derivatives or process_state.meta or process_state.listeners:
+                self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes, listeners hear of them
             else:
                 self.num_batches_tracked._array += 1
                 bump(self.num_batches_tracked)
@@ -210,6 +211,9 @@ class _BatchNorm(_NormBase):
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         tracked = not self.training or self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if tracked else (None, None)
+        return self._normalized(input, mean, var, use_batch, factor)
+
+    def _normalized(self, input: Any, mean: Any, var: Any, use_batch: bool, factor: float) -> Any:
         return F.batch_norm(input, mean, var, self.weight, self.bias, use_batch, factor, self.eps)
 
 
@@ -232,13 +236,20 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over all processes of a group; there is one process, so it is batch norm of any (N, C, ...)."""
+    """Batch norm of (N, C, ...) over the batches of all processes of a group."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
                  bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
+
+    def _normalized(self, input: Any, mean: Any, var: Any, use_batch: bool, factor: float) -> Any:
+        batch_norm = on_demand.load_distributed().batch_norm
+        group = batch_norm.group_of_several(self.process_group) if use_batch and self.training else None
+        if group is None:
+            return super()._normalized(input, mean, var, use_batch, factor)
+        return batch_norm.synchronized(input, mean, var, self.weight, self.bias, factor, self.eps, group)
 
     def _check_input_dim(self, input: Any) -> None:
         if input.ndim < 2:

@@ -1,13 +1,20 @@
-"""torch.nn.parallel on a machine without GPUs: a wrapper that forwards every call."""
+"""torch.nn.parallel: DistributedDataParallel, which torch.distributed has; without GPUs DataParallel forwards every call."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from whygrad.base.unsupported import missing
+from whygrad.base.on_demand import on_demand
+from whygrad.base.unsupported import absent_from
 from whygrad.nn.module import Module
 
-DistributedDataParallel = missing("torch.nn.parallel.DistributedDataParallel")
+_absent = absent_from("torch.nn.parallel")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DistributedDataParallel":
+        return on_demand.load_distributed().data_parallel.DistributedDataParallel
+    return _absent(name)
 
 
 class DataParallel(Module):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
 from whygrad.base.errors import warn
+from whygrad.base.platforms import IS_WEBASSEMBLY
 from whygrad.random import Generator
 from whygrad.utils.data.collate import default_collate, default_convert
 from whygrad.utils.data.dataset import Dataset, IterableDataset
@@ -112,7 +113,7 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> _BaseDataLoaderIter:
         why.tell("iterated", self)
-        if not self.num_workers:
+        if not self.num_workers or not self._can_start_workers():
             return _SingleProcessDataLoaderIter(self)
         if not self.persistent_workers:
             return _MultiProcessingDataLoaderIter(self)
@@ -121,6 +122,12 @@ class DataLoader(Generic[T_co]):
         else:
             self._iterator.begin(self)
         return self._iterator
+
+    @staticmethod
+    def _can_start_workers() -> bool:
+        if IS_WEBASSEMBLY:
+            warn("There are no processes here: this DataLoader loads its batches in this one, as with num_workers=0.")
+        return not IS_WEBASSEMBLY
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):

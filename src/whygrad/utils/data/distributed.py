@@ -7,18 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from whygrad._rng import Stream
+from whygrad.base.on_demand import on_demand
 from whygrad.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index, from `rank` on. There are no process groups here, so both must be given."""
+    """Every `num_replicas`-th index, from `rank` on; by default those of the process group."""
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False) -> None:
-        if num_replicas is None or rank is None:
+        distributed = on_demand.load_distributed()
+        if (num_replicas is None or rank is None) and not distributed.is_available():
             raise RuntimeError("Requires distributed package to be available")
+        num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+        rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset
