@@ -1,4 +1,4 @@
-"""torch.compiler and torch.compile: functions are not compiled but run eagerly, with the same results."""
+"""torch.compiler and torch.compile: the doors to `whygrad.compilation`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,45 @@ from typing import Any
 
 from whygrad.base.unsupported import absent_from, answer
 from whygrad.base.unsupported import unchanged as _unchanged
+from whygrad.compilation import api
 
 __getattr__ = absent_from("torch.compiler")
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+# Backends that make no difference here: there is one compiler. "eager" runs the function as it is.
+BACKENDS = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs", "eager")
+
 
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: str | Callable[..., Any] = "inductor", mode: str | None = None,
             options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
             recompile_limit: int | None = None, isolate_recompiles: bool = False, shapes_spec: Any = None) -> Callable[..., Any]:
-    """Returns the model itself, as with `backend="eager"`. Also usable as a decorator with arguments."""
+    """Run a function or module as a program on arrays, where guards say that it would do the same (see docs/compile.md).
+
+    Also usable as a decorator with arguments.
+    """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    return _unchanged if model is None else model
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if callable(backend):
+        raise NotImplementedError("torch.compile(backend=<function>): there is no graph that could be given to it")
+    if backend not in BACKENDS:
+        raise RuntimeError(f"Invalid backend: '{backend}', see torch._dynamo.list_backends() for available backends.")
+    if disable or backend == "eager":
+        return _unchanged if model is None else model
+    limit = api.RECOMPILE_LIMIT if recompile_limit is None else recompile_limit
+    if model is None:
+        return lambda function: api.compile_function(function, fullgraph=fullgraph, limit=limit)
+    return api.compile_function(model, fullgraph=fullgraph, limit=limit)  # type: ignore[no-any-return]
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    return _unchanged if fn is None else fn
+    """Run a function eagerly, and so every compiled one that calls it."""
+    return (lambda function: api.disabled(function, reason)) if fn is None else api.disabled(fn, reason)
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -33,13 +53,12 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 assume_constant_result = allow_in_graph
-is_compiling = answer("is_compiling", False)
-is_dynamo_compiling = answer("is_dynamo_compiling", False)
+is_compiling = is_dynamo_compiling = api.is_compiling
 is_exporting = answer("is_exporting", False)
-reset = answer("reset", None)
+reset = api.reset
 cudagraph_mark_step_begin = answer("cudagraph_mark_step_begin", None)
 set_stance = answer("set_stance", None)
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    return ["eager"]
+    return ["inductor"]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import acceleration
+from whygrad.base.platforms import IS_WEBASSEMBLY
 from whygrad.kernels import jit
 from whygrad.kernels.jit import JitElementwise, JitKernel, JitSlot, counts, not_compiled, unavailable
 from whygrad.kernels.registry import KERNELS, load
@@ -24,7 +25,7 @@ __all__ = ["empty_cache", "enabled", "memory_stats", "stats"]
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # the keys of memory_stats
 
 DATA = 16  # bytes from the start of an array to the address of its elements (see host.py)
-enabled = os.environ.get("WHYGRAD_KERNELS", "1").lower() not in ("0", "off", "false", "no")
+enabled = os.environ.get("WHYGRAD_KERNELS", "1").lower() not in ("0", "off", "false", "no") and not IS_WEBASSEMBLY
 
 
 def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
@@ -36,15 +37,26 @@ def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any
 
 
 def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable[..., Any], function: Callable[..., Any], *,
-                     takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False) -> None:
+                     takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False,
+                     is_hot: bool = False) -> None:
     def traced(*symbols: Any, **statics: Any) -> Any:
         if not takes_vocabulary:
             return function(*symbols, **statics)
         tracing = load("trace")
         return tracing.as_traced(function)(tracing.vocabulary, *symbols, **statics)
 
-    JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass,
-                   may_overwrite=may_overwrite).bind(scope, key)
+    slot = JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass, may_overwrite=may_overwrite)
+    slot.calls = jit.HOT if is_hot else 0
+    slot.bind(scope, key)
+
+
+def pass_of(function: Callable[..., Any], kinds: str) -> str:
+    tracing = load("trace")
+    try:
+        formula = tracing.trace(function, tracing.vocabulary, *tracing.inputs(kinds))
+    except tracing.Untraceable:
+        return ""
+    return str(formula.args[0]) if formula.op in ("input", "mask") else "total" if formula.op in tracing.TOTALS else "elementwise"
 
 
 def bind_row_write(scope: dict[Any, Any], key: Any, row: Row, numpy: Callable[..., Any]) -> None:

@@ -5,19 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from whygrad.kernels.conv_plan import (
-    SERIAL_WORK,
-    Axis,
-    ByPanels,
-    OfImages,
-    accumulators,
-    elements,
-    lay_out,
-    of_images,
-    offsets,
-    register_block,
-    step_of,
-)
+from whygrad.kernels import conv_plan
+from whygrad.kernels.conv_plan import Axis
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Task, part, staged, workspace
 from whygrad.kernels.tiles import copy_row, pack_image, spread_products
@@ -26,7 +15,7 @@ from whygrad.kernels.values import F32, I64, POINTER, Value
 IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
 
 
-class Direct(ByPanels):
+class Direct(conv_plan.ByPanels):
     """A panel is a block's biases, then its weights by tap."""
 
     # products: to sum up: channels * taps; result_first: where in a channel of the result, and how far apart
@@ -54,16 +43,16 @@ class Planned(NamedTuple):
 def direct(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis, weights: Weights) -> Planned:
     """Made for one shape. `channels` and `filters` are those of one group."""
     lanes = host().lanes
-    together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
+    together, vectors = conv_plan.register_block(filters, 8 if lanes == 16 else 4, conv_plan.accumulators())
     taps = len(down.taps) * len(across.taps)
     products = channels * taps
     work = groups * filters * products * down.out * across.out
-    layout = lay_out(count, channels, down, across, work)
+    layout = conv_plan.lay_out(count, channels, down, across, work)
     blocks = -(-filters // together)
     panel = together * (1 + products)
     packed = channels * layout.plane * down.stride * across.stride
-    images = of_images(count, groups, channels, filters, layout, down, across)
-    serial = work * count < SERIAL_WORK or images["units"] == 1
+    images = conv_plan.of_images(count, groups, channels, filters, layout, down, across)
+    serial = work * count < conv_plan.SERIAL_WORK or images["units"] == 1
     plan = Direct.of(
         **images,
         # Vectors may read beyond the last plane: what is there does not matter, if there is something.
@@ -73,9 +62,9 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
         units_serial=SERIAL if serial else 0, blocks=blocks, products=products, taps=taps, results=packed,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_first=down.first * across.full + across.first, result_row=down.apart * across.full, result_column=across.apart,
-        result_plane=down.full * across.full, element_table=elements(down, across, weights.width),
-        offset_table=offsets(layout, channels, down, across), position_table=layout.positions)
-    return Planned(plan, compiled(together, vectors, step_of(across.stride), across.apart == 1))
+        result_plane=down.full * across.full, element_table=conv_plan.elements(down, across, weights.width),
+        offset_table=conv_plan.offsets(layout, channels, down, across), position_table=layout.positions)
+    return Planned(plan, compiled(together, vectors, conv_plan.step_of(across.stride), across.apart == 1))
 
 
 @lru_cache(maxsize=64)
@@ -123,7 +112,7 @@ class Unit:
         self.rows = f.smaller(f.field("out_rows") - self.first_row, f.field("band_rows"))
 
 
-@part("pack images", [I64, I64, POINTER, POINTER], OfImages)
+@part("pack images", [I64, I64, POINTER, POINTER], conv_plan.OfImages)
 def packing(f: Part, step: int) -> None:
     """The name of pack(plan, unit, group, images, target), for all channels of a group and images of a unit."""
     number, group, source, target = f.given

@@ -10,19 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from whygrad.kernels import conv_plan
 from whygrad.kernels.conv_direct import Planned, Unit, packing
-from whygrad.kernels.conv_plan import (
-    SERIAL_WORK,
-    Axis,
-    ByChunks,
-    OfImages,
-    accumulators,
-    chunks_of,
-    lay_out,
-    of_images,
-    offsets,
-    step_of,
-)
+from whygrad.kernels.conv_plan import Axis
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, store_some
@@ -33,7 +23,7 @@ IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16
 
 
-class WeightGradient(ByChunks):
+class WeightGradient(conv_plan.ByChunks):
     """The sums of a chunk are a matrix (filters, products)."""
 
     numbers = "products padded_products position_table"
@@ -41,7 +31,7 @@ class WeightGradient(ByChunks):
 
 def blocks(filters: int, products: int) -> tuple[int, int]:
     """Filters and products that are summed up together in registers: as many as possible, with the least left over."""
-    most = accumulators()
+    most = conv_plan.accumulators()
     choices = [(a, b) for a in range(1, 7) for b in range(1, 13) if a * b <= most and a + b <= 14]
 
     def cost(choice: tuple[int, int]) -> float:
@@ -60,13 +50,13 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
     padded_filters, padded_products = -(-filters // a) * a, -(-products // b) * b
     work = groups * filters * products * down.out * across.out
     # To add up lanes takes its time, so it should be done seldom.
-    layout = lay_out(count, channels, down, across, work, times=4)
-    images = of_images(count, groups, channels, filters, layout, down, across)
+    layout = conv_plan.lay_out(count, channels, down, across, work, times=4)
+    images = conv_plan.of_images(count, groups, channels, filters, layout, down, across)
     size = groups * padded_filters * padded_products
-    chunks, chunk_units = chunks_of(images["units"], min(CHUNKS, CHUNK_FLOATS // size))
+    chunks, chunk_units = conv_plan.chunks_of(images["units"], min(CHUNKS, CHUNK_FLOATS // size))
     packed = channels * layout.plane * down.stride * across.stride
-    serial = work * count < SERIAL_WORK
-    places = [*offsets(layout, channels, down, across), *[0] * (padded_products - products)]
+    serial = work * count < conv_plan.SERIAL_WORK
+    places = [*conv_plan.offsets(layout, channels, down, across), *[0] * (padded_products - products)]
     plan = WeightGradient.of(
         **images,
         each=-(-(packed + padded_filters * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
@@ -75,7 +65,7 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
         sums=groups * filters, sums_serial=SERIAL if chunks * size < 65536 else 0,
         chunk_units=chunk_units, products=products, padded_filters=padded_filters, padded_products=padded_products,
         gradients=packed, offset_table=places, position_table=layout.positions)
-    return Planned(plan, compiled(a, b, step_of(across.stride)))
+    return Planned(plan, compiled(a, b, conv_plan.step_of(across.stride)))
 
 
 @lru_cache(maxsize=64)
@@ -115,7 +105,7 @@ def _clear_slack(f: Task, unit: Unit, planes: Value) -> None:
         f.store(f.zeros(F32, f.lanes), planes, phase * f.field("plane") + unit.images * f.field("image") + j)
 
 
-@part("pack gradients", [I64, I64, POINTER, POINTER], OfImages)
+@part("pack gradients", [I64, I64, POINTER, POINTER], conv_plan.OfImages)
 def _packing_gradients(f: Part) -> None:
     """The name of pack(plan, unit, group, gradients, target): rows of all filters of a group, `row_step` apart, with zeros
     between and behind them."""

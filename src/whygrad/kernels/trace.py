@@ -99,6 +99,12 @@ class KernelTracer(Vocabulary, Tracer):
     def mean(self, x: Expr) -> Expr:
         return self.apply("mean", x)
 
+    def sum_all(self, x: Expr) -> Expr:
+        return self.apply("sum", x)
+
+    def mean_all(self, x: Expr) -> Expr:
+        return self.apply("mean", x)
+
     def zeros_like(self, x: Expr) -> Expr:
         return self.apply("constant", 0.0)
 

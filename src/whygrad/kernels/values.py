@@ -45,6 +45,34 @@ def _number(number: Any, element: Any, lanes: int = 1) -> ir.Operand:
 _numbers: dict[tuple[Any, ...], ir.Operand] = {}
 
 
+Operator = Callable[["Value", Any], "Value"]
+
+
+def _arithmetic(floating: str, integer: str, *, swapped: bool = False, neutral: int | None = None) -> Operator:
+    def method(self: Value, other: Any) -> Value:
+        operation = floating if self.is_float else integer
+        if type(other) is int and other == neutral and operation is integer:
+            return self
+        a, b = self.v, self.like(other).v
+        if swapped:
+            a, b = b, a
+        return self.f.once("operation", operation, a, b)
+
+    return method
+
+
+def _operation(name: str) -> Operator:
+    return lambda self, other: Value(self.f, self.f.b.operation(name, self.v, self.like(other).v))
+
+
+def _comparison(how: str, *, unsigned: bool = False) -> Operator:
+    def method(self: Value, other: Any) -> Value:
+        sort = "u" if unsigned or (self.is_float and how == "!=") else "o" if self.is_float else "s"
+        return Value(self.f, self.f.b.compare(sort, how, self.v, self.like(other).v))
+
+    return method
+
+
 class Value:
     """A number, or a vector of numbers, of a function being built."""
 
@@ -64,97 +92,24 @@ class Value:
             return other
         return self.f.constant(other, self.v.type.element, self.lanes)
 
-    def _binary(self, other: Any, floating: str, integer: str, swapped: bool = False, neutral: int | None = None) -> Value:
-        operation = floating if self.is_float else integer
-        if type(other) is int and other == neutral and operation is integer:
-            return self
-        a, b = self.v, self.like(other).v
-        if swapped:
-            a, b = b, a
-        return self.f.once("operation", operation, a, b)
-
-    def __add__(self, other: Any) -> Value:
-        return self._binary(other, "fadd", "add", neutral=0)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Value:
-        return self._binary(other, "fsub", "sub", neutral=0)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self._binary(other, "fsub", "sub", swapped=True)
-
-    def __mul__(self, other: Any) -> Value:
-        return self._binary(other, "fmul", "mul", neutral=1)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Value:
-        return self._binary(other, "fdiv", "sdiv")
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return self._binary(other, "fdiv", "sdiv", swapped=True)
-
-    def _operation(self, name: str, other: Any) -> Value:
-        return Value(self.f, self.f.b.operation(name, self.v, self.like(other).v))
-
-    def __floordiv__(self, other: Any) -> Value:
-        return self._operation("udiv", other)
-
-    def __mod__(self, other: Any) -> Value:
-        return self._operation("urem", other)
+    __add__ = __radd__ = _arithmetic("fadd", "add", neutral=0)
+    __sub__, __rsub__ = _arithmetic("fsub", "sub", neutral=0), _arithmetic("fsub", "sub", swapped=True)
+    __mul__ = __rmul__ = _arithmetic("fmul", "mul", neutral=1)
+    __truediv__, __rtruediv__ = _arithmetic("fdiv", "sdiv"), _arithmetic("fdiv", "sdiv", swapped=True)
+    __floordiv__, __mod__ = _operation("udiv"), _operation("urem")
+    __and__, __or__, __xor__ = _operation("and"), _operation("or"), _operation("xor")
+    # `>>` keeps the sign; with `shifted_right` zeros come in.
+    __lshift__, __rshift__, shifted_right = _operation("shl"), _operation("ashr"), _operation("lshr")
+    __lt__, __le__, __gt__, __ge__ = _comparison("<"), _comparison("<="), _comparison(">"), _comparison(">=")
+    equals, differs = _comparison("=="), _comparison("!=")
+    # 0 <= self < other, of integers that have a sign.
+    below = _comparison("<", unsigned=True)
 
     def __neg__(self) -> Value:
-        return Value(self.f, self.f.b.fneg(self.v)) if self.is_float else self._binary(0, "", "sub", swapped=True)
-
-    def __and__(self, other: Any) -> Value:
-        return self._operation("and", other)
-
-    def __or__(self, other: Any) -> Value:
-        return self._operation("or", other)
-
-    def __xor__(self, other: Any) -> Value:
-        return self._operation("xor", other)
+        return Value(self.f, self.f.b.fneg(self.v)) if self.is_float else 0 - self
 
     def __invert__(self) -> Value:
         return Value(self.f, self.f.b.not_(self.v))
-
-    def __lshift__(self, other: Any) -> Value:
-        return self._operation("shl", other)
-
-    def __rshift__(self, other: Any) -> Value:
-        """With the sign of what is shifted."""
-        return self._operation("ashr", other)
-
-    def shifted_right(self, bits: Any) -> Value:
-        """Zeros come in."""
-        return self._operation("lshr", bits)
-
-    def _compare(self, how: str, other: Any, sort: str = "") -> Value:
-        sort = sort or (("u" if how == "!=" else "o") if self.is_float else "s")
-        return Value(self.f, self.f.b.compare(sort, how, self.v, self.like(other).v))
-
-    def below(self, other: Any) -> Value:
-        """0 <= self < other, of integers that have a sign."""
-        return self._compare("<", other, "u")
-
-    def __lt__(self, other: Any) -> Value:
-        return self._compare("<", other)
-
-    def __le__(self, other: Any) -> Value:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Any) -> Value:
-        return self._compare(">=", other)
-
-    def equals(self, other: Any) -> Value:
-        return self._compare("==", other)
-
-    def differs(self, other: Any) -> Value:
-        return self._compare("!=", other)
 
     def bits_as(self, element: Any) -> Value:
         """The same bits, read as another type of the same size."""

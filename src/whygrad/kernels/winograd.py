@@ -16,20 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad.kernels import conv_plan
 from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, packing
-from whygrad.kernels.conv_plan import (
-    SERIAL_WORK,
-    Axis,
-    ByPanels,
-    OfImages,
-    Tap,
-    accumulators,
-    elements,
-    lay_out,
-    of_images,
-    offsets,
-    register_block,
-)
+from whygrad.kernels.conv_plan import Axis
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged, workspace
 from whygrad.kernels.tiles import copy_row, interleaved, spread_products
@@ -65,7 +54,7 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
     return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
 
 
-class Winograd(ByPanels):
+class Winograd(conv_plan.ByPanels):
     # tiles: of a unit, to whole vectors and one more; patches: where in the workspace transformed patches and products begin;
     # result_rows: of pixels
     numbers = "tiles patches products result_rows result_columns"
@@ -106,7 +95,7 @@ def room_for(tiles: int) -> int:
 
 def of_tiles(axis: Axis) -> Axis:
     first = axis.taps[0].shift
-    return Axis(axis.size, -(-axis.out // 2), 2, tuple([Tap(first + i, i) for i in range(4)]), 0, 1, axis.out)
+    return Axis(axis.size, -(-axis.out // 2), 2, tuple([conv_plan.Tap(first + i, i) for i in range(4)]), 0, 1, axis.out)
 
 
 @lru_cache(maxsize=512)
@@ -115,10 +104,10 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
         return direct(count, groups, channels, filters, down, across, weights)(*arrays)
 
     lanes = host().lanes
-    together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
+    together, vectors = conv_plan.register_block(filters, 8 if lanes == 16 else 4, conv_plan.accumulators())
     tiles_down, tiles_across = of_tiles(down), of_tiles(across)
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
-    layout = lay_out(count, channels, tiles_down, tiles_across, work, dense=tiles_at_a_time(channels))
+    layout = conv_plan.lay_out(count, channels, tiles_down, tiles_across, work, dense=tiles_at_a_time(channels))
     blocks = -(-filters // together)
     panel = together * PLACES * channels
     packed = channels * layout.plane * 4 + layout.pitch + 2 * lanes
@@ -127,8 +116,8 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     patches = PLACES * channels * tiles
     products = PLACES * together * vectors * lanes
     results = 4 * filters * tiles
-    images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
-    serial = work * count < SERIAL_WORK or images["units"] == 1
+    images = conv_plan.of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
+    serial = work * count < conv_plan.SERIAL_WORK or images["units"] == 1
     plan = Winograd.of(
         **images,
         each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
@@ -136,7 +125,8 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
         blocks=blocks, tiles=tiles, patches=packed, products=packed + patches, results=packed + patches + products,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_rows=down.out, result_columns=across.out,
-        element_table=elements(down, across, weights.width), offset_table=offsets(layout, 1, tiles_down, tiles_across))
+        element_table=conv_plan.elements(down, across, weights.width),
+        offset_table=conv_plan.offsets(layout, 1, tiles_down, tiles_across))
     return Planned(plan, compiled(together, vectors), by_definition)
 
 
@@ -171,7 +161,7 @@ def _write_panels(f: Task, together: int) -> None:
                 f.store(value, target, (channels * place + channel) * together)
 
 
-@part("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages)
+@part("winograd transform patches", [I64, POINTER, POINTER, I64, I64], conv_plan.OfImages)
 def transforming(f: Part) -> None:
     """The name of transform(plan, unit, images, patches, width, step), for all channels of a unit's images.
 

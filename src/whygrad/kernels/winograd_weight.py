@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from whygrad.kernels import winograd
 from whygrad.kernels.conv_direct import Unit, packing
 from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
@@ -17,19 +18,6 @@ from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Task, part, staged
 from whygrad.kernels.tiles import half_transposed, lanes_within, load_some
 from whygrad.kernels.values import F32, I64, POINTER
-from whygrad.kernels.winograd import (
-    FLAG,
-    PLACES,
-    RESULT,
-    A,
-    G,
-    Planned,
-    both_sides,
-    of_tiles,
-    room_for,
-    tiles_at_a_time,
-    transforming,
-)
 
 
 class WinogradWeight(ByChunks):
@@ -47,7 +35,7 @@ def blocks(channels: int, filter_vectors: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=512)
-def winograd_weight(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis) -> Planned:
+def winograd_weight(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis) -> winograd.Planned:
     lanes = host().lanes
 
     def by_definition(*arrays: Any) -> Any:
@@ -57,34 +45,34 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     a, b = blocks(channels, filter_vectors)
     padded_channels = -(-channels // a) * a
     padded_filters = -(-filter_vectors // b) * b * lanes
-    tiles_down, tiles_across = of_tiles(down), of_tiles(across)
-    work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
+    tiles_down, tiles_across = winograd.of_tiles(down), winograd.of_tiles(across)
+    work = groups * filters * channels * tiles_down.out * tiles_across.out * winograd.PLACES
     layout = lay_out(count, channels, tiles_down, tiles_across, work,
-                     dense=tiles_at_a_time(channels + padded_filters))
+                     dense=winograd.tiles_at_a_time(channels + padded_filters))
     images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
-    size = groups * PLACES * padded_channels * padded_filters
+    size = groups * winograd.PLACES * padded_channels * padded_filters
     chunks, chunk_units = chunks_of(images["units"], 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
     packed = -(-(channels * layout.plane * 4 + layout.pitch + 2 * lanes) // lanes) * lanes
     unit_tiles = layout.block * layout.image_step
-    tiles = room_for(unit_tiles)
-    patches = PLACES * padded_channels * tiles
+    tiles = winograd.room_for(unit_tiles)
+    patches = winograd.PLACES * padded_channels * tiles
     gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
     serial = work * count < SERIAL_WORK or chunks == 1
     plan = WinogradWeight.of(
         **images,
-        each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
+        each=packed + patches + gradients + winograd.PLACES * unit_tiles * padded_filters, shared=chunks * size,
         chunks=chunks, chunks_serial=SERIAL if serial else 0, sums=groups * channels, sums_serial=SERIAL if serial else 0,
         chunk_units=chunk_units, padded_channels=padded_channels, padded_filters=padded_filters, tiles=tiles,
         patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
         gradient_rows=down.out, gradient_columns=across.out,
         offset_table=offsets(layout, 1, tiles_down, tiles_across))
-    return Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
+    return winograd.Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
 
 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, whole: bool) -> Any:
     """`whole`: the filters are whole vectors."""
-    functions = packing(2), transforming(), _packing_gradients(whole), _transforming_gradients(), _adding_products(a, b)
+    functions = packing(2), winograd.transforming(), _packing_gradients(whole), _transforming_gradients(), _adding_products(a, b)
     return staged("convolution_weight", "ffowif", WinogradWeight, key=f"winograd weight gradient {a} {b} {whole}",
                   chunks=lambda f: _write_chunks(f, *functions),
                   sums=Elsewhere("winograd sums of chunks", WinogradWeight, _write_sums))
@@ -95,7 +83,7 @@ def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, trans
     mine = f.workspace(WORKSPACE)
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
     groups = f.field("groups")
-    size = f.field("padded_channels") * f.field("padded_filters") * PLACES
+    size = f.field("padded_channels") * f.field("padded_filters") * winograd.PLACES
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
         with f.loop(0, groups * size, f.lanes) as i:
@@ -148,14 +136,14 @@ def _transforming_gradients(f: Part) -> None:
     rows, gradients, tiles = f.given
     padded, across = f.fields("padded_filters out_columns")
     line = across * padded * 2
-    spread = [list(row) for row in zip(*A, strict=True)]
+    spread = [list(row) for row in zip(*winograd.A, strict=True)]
     with f.loop(0, rows) as row:
         source = f.pointer(F32, gradients, row * 2 * line)
         with f.loop(0, across) as column, f.loop(0, padded, f.lanes) as number:
             at = column * 2 * padded + number
             tile = [[f.load(F32, source, at + line * y + padded * x, f.lanes) for x in range(2)] for y in range(2)]
             target = f.pointer(F32, tiles, (row * across + column) * padded + number)
-            for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
+            for place, value in enumerate(value for part in winograd.both_sides(spread, tile) for value in part):
                 f.store(value, target, f.field("unit_tiles") * padded * place)
 
 
@@ -165,7 +153,7 @@ def _adding_products(f: Part, a: int, b: int) -> None:
     sums[channel, filter] += patch[channel, tile] * gradient[tile, filter]."""
     count, patches, tiles, sums = f.given
     channels, padded, width = f.fields("padded_channels padded_filters tiles")
-    with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
+    with f.loop(0, winograd.PLACES) as place, f.loop(0, channels, a) as channel:
         rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
         with f.loop(0, padded, b * f.lanes) as number:
             gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
@@ -186,26 +174,26 @@ def _write_sums(f: Task) -> None:
     """Add up the chunks and transform back, one channel after the other."""
     channels, filters, padded, chunks = f.fields("channels filters padded_filters chunks")
     step = f.field("padded_channels") * padded
-    size = f.field("groups") * step * PLACES
-    back = [list(row) for row in zip(*G, strict=True)]
+    size = f.field("groups") * step * winograd.PLACES
+    back = [list(row) for row in zip(*winograd.G, strict=True)]
     kernels = f.workspace(WORKSPACE)
     trace = f.variable(f.zeros(F32, f.lanes))
     with f.loop(f.low, f.high) as row:
         group, channel = row // channels, row % channels
         with f.loop(0, padded, f.lanes) as number:
-            source = f.pointer(F32, f.array(WORKSPACE), group * step * PLACES + channel * padded + number)
-            totals = [f.variable(f.zeros(F32, f.lanes)) for _ in range(PLACES)]
+            source = f.pointer(F32, f.array(WORKSPACE), group * step * winograd.PLACES + channel * padded + number)
+            totals = [f.variable(f.zeros(F32, f.lanes)) for _ in range(winograd.PLACES)]
             with f.loop(0, chunks) as chunk:
                 for place, total in enumerate(totals):
                     total.add(f.load(F32, source, chunk * size + step * place, f.lanes))
             found = [total.get() for total in totals]
-            kernel = both_sides(back, [found[0:4], found[4:8], found[8:12], found[12:16]])
+            kernel = winograd.both_sides(back, [found[0:4], found[4:8], found[8:12], found[12:16]])
             for tap, value in enumerate(value for line in kernel for value in line):
                 trace.set(f.fma(value, 0.0, trace.get()))
                 f.store(value, kernels, tap * f.lanes)
             with f.loop(0, f.smaller(filters - number, f.integer(f.lanes))) as lane:
-                target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
+                target = f.pointer(F32, f.array(winograd.RESULT), ((group * filters + number + lane) * channels + channel) * 9)
                 for tap in range(9):
                     f.store(f.load(F32, kernels, lane + tap * f.lanes), target, tap)
     with f.when(f.total(trace.get()).differs(0.0)):
-        f.store(f.integer(1), f.array(FLAG))
+        f.store(f.integer(1), f.array(winograd.FLAG))

@@ -1,0 +1,281 @@
+"""`torch.compile`: for each kind of call a program, and eager execution wherever there is none."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from whygrad.base import autocast_state, dtypes
+from whygrad.base import door as function_door
+from whygrad.base.forking import hold_while_forking
+from whygrad.compilation.build import Compiled, checksums
+from whygrad.compilation.capture import Capture, captured
+from whygrad.compilation.guards import Break, Guards
+from whygrad.core.modes import grad_state, process_state
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
+from whygrad.functional.determinism import determinism
+from whygrad.nn.hooks import everywhere
+from whygrad.nn.module import Module
+from whygrad.why import record as why
+
+# Programs of one function; further kinds of calls stay eager.
+RECOMPILE_LIMIT = 8
+# Runs that may be captured without becoming a program: state that changes with every call.
+MAX_CAPTURES = 16
+
+_compiling = threading.RLock()
+hold_while_forking(_compiling)
+ALL: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+class Thread(threading.local):
+    capturing = False
+    disabled = 0
+
+
+thread = Thread()
+
+
+class CompileError(RuntimeError):
+    """With fullgraph=True: a function that cannot be compiled, and why."""
+
+
+class Entry(NamedTuple):
+    """What a run found: the tensors, their checksums, and whether they had no gradient."""
+
+    tensors: tuple[Tensor, ...]
+    sums: list[int]
+    gradients: list[bool]
+
+
+class CompiledFunction:
+    """What `torch.compile(function)` calls."""
+
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int = RECOMPILE_LIMIT) -> None:
+        self.function = function
+        self.fullgraph = fullgraph
+        self.limit = limit
+        self.reset()
+        ALL.add(self)
+
+    def __reduce__(self) -> Any:
+        return CompiledFunction._again, (self.function, self.fullgraph, self.limit)  # programs are not copied
+
+    @staticmethod
+    def _again(function: Callable[..., Any], fullgraph: bool, limit: int) -> CompiledFunction:
+        return CompiledFunction(function, fullgraph=fullgraph, limit=limit)
+
+    def reset(self) -> None:
+        self.programs: list[Compiled] = []
+        # Runs that were captured once, and wait for a second one that does the same.
+        self.pending: list[Compiled] = []
+        # Why calls have been eager: every reason once.
+        self.reasons: list[str] = []
+        self.failed_guards: list[str] = []
+        self.captures = 0
+        self.calls = {"compiled": 0, "eager": 0}
+        self.gave_up = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mode = current_mode()
+        if mode is not None:
+            for compiled in self.programs:
+                if compiled.mode == mode and type(tensors := compiled.guards.check(args, kwargs)) is tuple and (
+                        compiled.gradients is None or compiled.gradients == [t._grad is None for t in tensors]):
+                    self.calls["compiled"] += 1
+                    return compiled.run(tensors)
+        self.calls["eager"] += 1
+        if mode is None or self.gave_up:
+            return self.function(*args, **kwargs)
+        return self._observed(mode, args, kwargs)
+
+    def _observed(self, mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run eagerly, and write down what happens."""
+        if sys.getprofile() is not None or not _compiling.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            if self.programs:
+                self.note_failed(self.programs[0].guards.failing(args, kwargs))
+            waiting = [c for c in self.pending if c.mode == mode and type(c.guards.check(args, kwargs)) is tuple]
+            if not waiting and self.pending:
+                self.note_failed(self.pending[-1].guards.failing(args, kwargs))
+            entry = waiting[0].guards.check(args, kwargs) if waiting else ()
+            sums = checksums(entry)
+            gradients = [t._grad is None for t in entry]
+            before = next_sequence_number()
+            self.captures += 1
+            thread.capturing = True
+            try:
+                with captured() as capture:
+                    result = self.function(*args, **kwargs)
+            finally:
+                thread.capturing = False
+            self._learn(mode, capture, args, kwargs, result, before, waiting, Entry(entry, sums, gradients))
+            return result
+        finally:
+            _compiling.release()
+
+    def _learn(self, mode: Any, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, before: int,
+               waiting: list[Compiled], entry: Entry) -> None:
+        try:
+            if capture.reason is not None:
+                raise Break(capture.reason)
+            if current_mode() != mode:
+                raise Break("a mode (grad, autocast, dtype ...) is another one after the call")
+            if waiting and type(waiting[0].guards.check(args, kwargs)) is int:
+                raise Break(f"the call changes what it reads: {waiting[0].guards.failing(args, kwargs)}")
+            found = Compiled(capture, Guards(args, kwargs, self.function, capture.executed), result, before)
+            found.mode = mode
+            if not waiting:
+                found.wait()
+                self.pending = [*self.pending[1 - RECOMPILE_LIMIT:], found]
+                if self.captures >= MAX_CAPTURES:
+                    raise Break("what it reads is different in every call: " + "; ".join(self.failed_guards))
+                return
+            first = waiting[0]
+            if difference := first.differs_from(found):
+                found.wait()
+                self.pending[self.pending.index(waiting[0])] = found
+                if self.captures >= MAX_CAPTURES:
+                    raise Break(difference)
+                return
+            if any(outer.tensor is not t for outer, t in zip(found.guards.tensors, entry.tensors, strict=True)):
+                raise Break("a tensor is put into an object from outside")
+            if unseen := found.unseen_writes(entry.tensors, entry.sums):
+                raise Break(unseen)
+            if capture.executed.reads_gradients:
+                found.gradients = entry.gradients
+            if len(self.programs) >= self.limit:
+                raise Break(f"there are {self.limit} programs for other arguments already (recompile_limit)")
+            found.build()
+            self.programs.append(found)
+            self.pending.remove(waiting[0])
+            self.captures = 0
+        except Break as reason:
+            self.give_up(str(reason))
+        except Exception as error:  # of ours: the call itself went well
+            self.give_up(f"internal error: {type(error).__name__}: {error}")
+
+    def give_up(self, reason: str) -> None:
+        self.gave_up = len(self.reasons) > 0 or self.fullgraph  # what happens once may be that something is loaded
+        self.pending = []
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        if self.fullgraph:
+            raise CompileError(f"{getattr(self.function, '__qualname__', self.function)} cannot be compiled as a whole: {reason}")
+
+    def explanation(self) -> str:
+        """What is compiled, what is not, and why."""
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        calls = f"{self.calls['compiled']} compiled calls, {self.calls['eager']} eager ones"
+        lines = [f"{name}: {len(self.programs)} programs, {calls}"]
+        for number, compiled in enumerate(self.programs):
+            lines += [f"  program {number}: {line}" for line in compiled.summary()]
+        lines += [f"  eager: {reason}" for reason in self.reasons]
+        lines += [f"  a guard failed: {text}" for text in self.failed_guards]
+        if self.pending and not self.gave_up:
+            lines.append("  one more call like the last is needed: a program is made of two runs that did the same")
+        return "\n".join(lines)
+
+    def note_failed(self, text: str | None) -> None:
+        if text is not None and text not in self.failed_guards:
+            self.failed_guards = [*self.failed_guards[-20:], text]
+
+
+def current_mode() -> Any:
+    """The modes that a program is compiled for; None where everything has to be eager."""
+    if (process_state.any_mode_active and (process_state.listeners or process_state.meta or process_state.anomaly
+            or grad_state.saved_hooks or grad_state.levels or grad_state.mutation is not None or grad_state.entered
+            or grad_state.inference)):
+        return None
+    if (thread.capturing or thread.disabled or why.watching is not None or process_state.derivatives
+            or (function_door.active and not function_door.is_idle())
+            or everywhere.on or not process_state.grad_follows_leaf
+            or grad_state.running is not None or autocast_state.state.enabled):
+        return None
+    return grad_state.grad, dtypes.get_default_dtype(), determinism.enabled
+
+
+class OptimizedModule(Module):
+    """A module whose forward is compiled; everything else is that of the module itself."""
+
+    def __init__(self, module: Module, options: dict[str, Any]) -> None:
+        super().__init__()
+        self._orig_mod = module
+        self.__dict__["_compiled"] = CompiledFunction(module.__call__, **options)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+    __call__ = forward
+
+    def explanation(self) -> str:
+        return self._compiled.explanation()  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._modules["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_orig_mod" or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+
+def compile_function(model: Any, **options: Any) -> Any:
+    """The compiled version of a function or a module."""
+    if isinstance(model, Module):
+        return OptimizedModule(model, options)
+    compiled = CompiledFunction(model, **options)
+
+    @functools.wraps(model)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    call._compiled = compiled  # type: ignore[attr-defined]
+    call.explanation = compiled.explanation  # type: ignore[attr-defined]
+    call._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
+    return call
+
+
+def reset() -> None:
+    """Forget all programs."""
+    for compiled in list(ALL):
+        compiled.reset()
+
+
+def is_compiling() -> bool:
+    """Whether this thread's run is being captured. A function that stays eager sees False."""
+    return thread.capturing
+
+
+def broken(reason: str) -> None:
+    """What is being captured in this thread will stay eager."""
+    for listener in process_state.listeners:
+        if isinstance(listener, Capture) and listener.thread == threading.get_ident():
+            listener.broke(reason)
+
+
+def disabled(function: Any, reason: str | None) -> Any:
+    """The function, always eager: what calls it cannot be compiled."""
+    if isinstance(function, (CompiledFunction, OptimizedModule)):
+        return getattr(function, "_orig_mod", None) or function.function
+
+    @functools.wraps(function)
+    def eagerly(*args: Any, **kwargs: Any) -> Any:
+        name = getattr(function, "__qualname__", function)
+        broken(f"torch.compiler.disable of {name}" + (f": {reason}" if reason else ""))
+        thread.disabled += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            thread.disabled -= 1
+
+    return eagerly
