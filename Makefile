@@ -5,13 +5,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test suite rows lint bench libraries clean
+.PHONY: help demo test suite rows lint bench libraries site serve wasm clean
 
 help:
 	@echo "make demo   install whygrad into $(VENV) and run the demonstration"
 	@echo "make test   install the test tools (PyTorch among them, as the oracle) and run all checks"
 	@echo "make bench  time the same programs on PyTorch and on whygrad"
 	@echo "make libraries  run programs of libraries that stand on PyTorch, on PyTorch and on whygrad; writes docs/libraries.md"
+	@echo "make site   build the playground and the documentation into build/site (needs npm)"
+	@echo "make serve  build them and serve them on this machine"
+	@echo "make wasm   run all programs of tests/why and all rows in WebAssembly, and compare with this Python"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -23,9 +26,18 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# What gpytorch, Lightning, torchvision and transformers need beside the test tools. They have a folder of their own: a torchvision
+# that was built for another PyTorch cannot be imported, and other tests would try.
+FIVE := anyio certifi filelock fsspec gpytorch h11 hf-xet httpcore2 httpx2 huggingface_hub idna jaxtyping joblib lightning \
+	lightning-utilities linear_operator narwhals PyYAML regex scikit-learn scipy threadpoolctl tokenizers torchmetrics \
+	torchvision transformers truststore wadler_lindig
+
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	@echo "==> installing the test tools; PyTorch is large, the first time takes a while"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@echo "==> installing the libraries of tests/compat/test_libraries.py, which is left out where they cannot be had"
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--target $(VENV)/libraries/site-packages --constraint tests/libraries/requirements.txt $(FIVE)
 	@touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
@@ -39,6 +51,7 @@ lint: $(VENV)/.installed-test
 
 # Two chains side by side: the tests in two processes, and beside them what takes one process.
 test: $(VENV)/.installed-test
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory site || echo "==> no site was built: its tests are skipped"
 	@$(MAKE) --no-print-directory --jobs 2 suite rows
 
 suite: $(VENV)/.installed-test
@@ -74,5 +87,19 @@ $(LIBRARIES)/.installed: tests/libraries/requirements.txt
 libraries: $(LIBRARIES)/.installed
 	$(LIBRARIES)/bin/python tests/libraries/run_all.py --oracle $(LIBRARIES)/oracle
 
+# One folder for any static host. Its tests are skipped where it is not built. It is built anew if something in it has changed.
+SITE_SOURCES := $(shell find src site docs examples tests/why README.md SECURITY.md -type f -not -path '*/node_modules/*' \
+	-not -name '*.pyc')
+site: build/site/index.html
+
+build/site/index.html: $(VENV)/.installed $(SITE_SOURCES)
+	$(BIN)/python site/build.py
+
+serve: site
+	$(BIN)/python -m http.server --directory build/site
+
+wasm: $(VENV)/.installed-test site
+	WHYGRAD_WASM_ALL=1 $(BIN)/python -m pytest tests/site/test_wasm.py
+
 clean:
-	rm -rf $(VENV) $(LIBRARIES) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build site/node_modules $(VENV) $(LIBRARIES) .pytest_cache .mypy_cache .ruff_cache .hypothesis

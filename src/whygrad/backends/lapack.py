@@ -161,14 +161,20 @@ def getrf(a: Array) -> tuple[Array, Array, Array]:
     return lu, pivots.astype(np.int32), info.astype(np.int32)
 
 
-def getrs(lu: Array, pivots: Array, b: Array, *, trans: str) -> Array:
-    """x with a x = b, for the factors of a; with a transposed for "T", with its adjoint for "C"."""
-    lu, x, batch, dtype = _operands(lu, b)
+def _solve(name: str, option: str, factors: Array, pivots: Array | None, b: Array) -> Array:
+    """x with a x = b, for the factors of a, and the exchanges that they were made with, if any."""
+    factors, x, batch, dtype = _operands(factors, b)
     size, columns = x.shape[-2:]
     lead = max(1, size)
-    _call("getrs", dtype, batch, (trans, size, columns, None, lead, None, None, lead, None),
-          lu, _vectors(pivots, batch, library().integer), x, _integers(*batch))
+    exchanges = () if pivots is None else (_vectors(pivots, batch, library().integer),)
+    _call(name, dtype, batch, (option, size, columns, None, lead, *[None] * len(exchanges), None, lead, None),
+          factors, *exchanges, x, _integers(*batch))
     return x
+
+
+def getrs(lu: Array, pivots: Array, b: Array, *, trans: str) -> Array:
+    """x with a x = b, for the factors of a; with a transposed for "T", with its adjoint for "C"."""
+    return _solve("getrs", trans, lu, pivots, b)
 
 
 @lru_cache
@@ -190,12 +196,7 @@ def trsm(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
 
 def potrs(factor: Array, b: Array, *, upper: bool) -> Array:
     """x with (l l') x = b, or with (u' u) x = b."""
-    factor, x, batch, dtype = _operands(factor, b)
-    size, columns = x.shape[-2:]
-    lead = max(1, size)
-    _call("potrs", dtype, batch, ("U" if upper else "L", size, columns, None, lead, None, lead, None),
-          factor, x, _integers(*batch))
-    return x
+    return _solve("potrs", "U" if upper else "L", factor, None, b)
 
 
 def potri(factor: Array, *, upper: bool) -> tuple[Array, Array]:
@@ -218,12 +219,7 @@ def sytrf(a: Array, *, hermitian: bool) -> tuple[Array, Array, Array]:
 
 def sytrs(ld: Array, pivots: Array, b: Array, *, hermitian: bool) -> Array:
     """x with a x = b, for the factors of a."""
-    ld, x, batch, dtype = _operands(ld, b)
-    size, columns = x.shape[-2:]
-    lead = max(1, size)
-    _call("hetrs" if hermitian else "sytrs", dtype, batch, ("L", size, columns, None, lead, None, None, lead, None),
-          ld, _vectors(pivots, batch, library().integer), x, _integers(*batch))
-    return x
+    return _solve("hetrs" if hermitian else "sytrs", "L", ld, pivots, b)
 
 
 def geqrf(a: Array) -> tuple[Array, Array]:

@@ -8,8 +8,10 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_nn import add_rows
+from whygrad.base.index_width import gives_indices, intp
 
 
+@gives_indices(1)
 @quiet
 def embedding_bag(table: Any, index: Any, bag: Any, weights: Any, *, bags: int, mode: str, padding_idx: int,
                   by_frequency: bool) -> tuple[Any, Any]:
@@ -21,11 +23,11 @@ def embedding_bag(table: Any, index: Any, bag: Any, weights: Any, *, bags: int, 
         rows = rows.astype(np.float32)
     if weights is not None:
         rows = rows * weights[real][:, None]
-    sizes = np.bincount(bag, minlength=bags)
+    sizes = np.bincount(intp(bag), minlength=bags)
     full = np.flatnonzero(sizes)
     starts = (np.cumsum(sizes) - sizes)[full]
     result = np.zeros((bags, table.shape[1]), rows.dtype)
-    winners = np.full(result.shape if mode == "max" else 0, -1)
+    winners = np.full(result.shape if mode == "max" else 0, -1, np.int64)
     if len(full):
         result[full] = (np.maximum if mode == "max" else np.add).reduceat(rows, starts, axis=0)
     if mode == "max" and len(full):
@@ -56,7 +58,7 @@ def embedding_bag_backward(grad: Any, index: Any, bag: Any, weights: Any, kept: 
 
 def _frequencies(index: Any, rows: int) -> Any:
     """How often each row is used, with torch's mistake: the i-th row that occurs gets the count of the i-th sorted index."""
-    counts = np.bincount(index, minlength=rows)
+    counts = np.bincount(intp(index), minlength=rows)
     used = np.flatnonzero(counts)
     found = np.ones(rows)
     found[used] = counts[np.sort(index)[:len(used)]]

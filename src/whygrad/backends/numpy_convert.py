@@ -10,6 +10,7 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_of
+from whygrad.base.platforms import IS_WEBASSEMBLY
 
 # Conversions (pairs of NumPy's type characters) that never warn.
 HARMLESS = {*itertools.product("?bBhHiIlLqQ", "?bBhHiIlLqQfd"), *itertools.product("fd", "?d")}
@@ -26,9 +27,18 @@ def cast_values(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
 def _cast_quietly(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     if array.dtype.kind == "c" and wanted.kind != "c":
         array = array != 0 if wanted.kind == "b" else array.real
+    if IS_WEBASSEMBLY and array.dtype.kind == "f" and wanted.kind in "iu":
+        array = _integers(array, wanted)
     if wanted.itemsize == 2 and array.dtype == np.float64:
         array = array.astype(np.float32)  # as torch does, which rounds twice
     return copy_of(array, wanted)
+
+
+def _integers(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
+    """As an x86 processor converts: numbers out of range give the lowest integer. WebAssembly saturates."""
+    lowest = np.iinfo(np.int64 if wanted.itemsize == 8 or wanted == np.uint32 else np.int32).min
+    inside = (array >= lowest) & (array < -float(lowest))
+    return np.where(inside, np.where(inside, array, 0).astype(np.int64), lowest)
 
 
 def to_copy(x: Any, *, dtype: np.dtype[Any], origin: np.dtype[Any]) -> Any:

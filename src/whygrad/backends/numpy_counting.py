@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_sorting import order
+from whygrad.base.index_width import gives_indices, intp
 
 
+@gives_indices(1, 2)
 def unique(x: Any) -> Any:
     """Unique values, inverse indices and counts; NaNs are all distinct."""
     flat = x.reshape(-1)
@@ -18,7 +20,7 @@ def unique(x: Any) -> Any:
         span = int(flat.max()) - lowest + 1
         if span <= 2 * x.size:  # a small range of integers is counted instead of sorted
             offsets = flat.astype(np.int64) - lowest
-            counts = np.bincount(offsets, minlength=span)
+            counts = np.bincount(intp(offsets), minlength=span)
             found = counts.nonzero()[0]
             return (found + lowest).astype(x.dtype), (np.cumsum(counts > 0) - 1)[offsets].reshape(x.shape), counts[found]
     index = order(flat, 0, False)
@@ -29,6 +31,7 @@ def unique(x: Any) -> Any:
     return values[:, 0], inverse.reshape(x.shape), counts
 
 
+@gives_indices(1, 2)
 def unique_dim(x: Any, *, axis: int) -> Any:
     lines = _lines(x, axis)
     order = np.lexsort(lines.T[::-1]) if lines.shape[1] else np.arange(len(lines))
@@ -38,6 +41,7 @@ def unique_dim(x: Any, *, axis: int) -> Any:
     return _as_before(values, x, axis), inverse, counts
 
 
+@gives_indices(1, 2)
 def unique_consecutive(x: Any, *, axis: int | None) -> Any:
     if axis is None:
         values, groups, counts = _merge_equal(x.reshape(-1, 1))
@@ -66,9 +70,9 @@ def _merge_equal(lines: Any) -> tuple[Any, Any, Any]:
 
 def bincount(x: Any, weights: Any, *, length: int) -> Any:
     if weights is None:
-        return np.bincount(x, minlength=length).astype(np.int64)
+        return np.bincount(intp(x), minlength=length).astype(np.int64)
     kept = weights.dtype if weights.dtype == np.float32 else np.float64
-    return np.bincount(x, weights.astype(np.float64), length).astype(kept)
+    return np.bincount(intp(x), weights.astype(np.float64), length).astype(kept)
 
 
 def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) -> Any:
@@ -102,6 +106,7 @@ def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
     return edges.astype(dtype)
 
 
+@gives_indices()
 def searchsorted(sequence: Any, values: Any, *, right: bool) -> Any:
     """Insertion points of `values` in a sorted sequence, or of each row of values in its own row of sequences."""
     if sequence.ndim == 1 and (sequence[:-1] <= sequence[1:]).all() and (sequence[-1:] == sequence[-1:]).all():

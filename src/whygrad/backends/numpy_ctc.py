@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
+from whygrad.base.index_width import intp
 
 
 class States(NamedTuple):
@@ -66,7 +67,7 @@ def ctc_loss_backward(grad: Any, x: Any, labels: Any, losses: Any, log_alpha: An
     # Several states may have the same label, such as the blank: their contributions are added.
     target = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])[:, :, None] * x.shape[2] + states
     through[np.isneginf(scores)] = 0
-    expected = np.bincount(target.reshape(-1), through.reshape(-1), x.size).reshape(x.shape)
+    expected = np.bincount(intp(target.reshape(-1)), through.reshape(-1), x.size).reshape(x.shape)
     result = (np.exp(x) - expected.astype(x.dtype)) * grad[:, None]
     impossible = np.isposinf(losses)[:, None]
     result[np.isneginf(x) | impossible] = np.nan

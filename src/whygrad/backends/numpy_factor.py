@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import linalg_errors
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.lapack import are_many, routines
 from whygrad.backends.without_lapack import row_order
@@ -35,7 +36,7 @@ def check_info(name: str, info: Array, reason: str, error: type[RuntimeError] = 
 def cholesky_ex(a: Array, *, upper: bool, node: str) -> tuple[Array, Array]:
     info = np.zeros(a.shape[:-2], np.int32)
     try:
-        factors = np.linalg.cholesky(a, upper=upper)
+        factors = linalg_errors.cholesky(a, upper=upper)
         if np.isfinite(factors).all():
             return factors, info
     except np.linalg.LinAlgError:
@@ -45,14 +46,14 @@ def cholesky_ex(a: Array, *, upper: bool, node: str) -> tuple[Array, Array]:
     for place in np.ndindex(*info.shape):
         info[place] = order = _first_bad_minor(a[place], upper)
         good = slice(0, order - 1 if order else a.shape[-1])
-        factors[place][good, good] = np.linalg.cholesky(a[place][good, good], upper=upper)
+        factors[place][good, good] = linalg_errors.cholesky(a[place][good, good], upper=upper)
     return factors, info
 
 
 def _first_bad_minor(matrix: Array, upper: bool) -> int:
     for order in range(1, len(matrix) + 1):
         try:
-            factor = np.linalg.cholesky(matrix[:order, :order], upper=upper)
+            factor = linalg_errors.cholesky(matrix[:order, :order], upper=upper)
         except np.linalg.LinAlgError:
             return order
         if not np.isfinite(factor).all():

@@ -16,6 +16,7 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_of, empty_in_order
 from whygrad.backends.numpy_reduction import is_half
 from whygrad.base import acceleration
+from whygrad.base.index_width import gives_indices
 
 Shape = tuple[int, ...]
 
@@ -307,6 +308,7 @@ def take_backward(x: Any, index: Any, *, shape: Shape) -> Any:
     return add_at(np.zeros(math.prod(shape), x.dtype), index.ravel(), x.ravel()).reshape(shape)
 
 
+@gives_indices()
 def nonzero(x: Any) -> Any:
     if not x.ndim:
         return np.empty((int(bool(x)), 0), np.int64)

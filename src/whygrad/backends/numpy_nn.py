@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, sum
+from whygrad.base.index_width import intp
 
 DENSE = (FLOAT32, FLOAT64)
 
@@ -233,7 +234,7 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
         return result
     add_rows(result, flat, x.reshape(-1, width))
     if by_frequency:
-        result /= np.maximum(np.bincount(flat, minlength=rows), 1)[:, None].astype(x.dtype)
+        result /= np.maximum(np.bincount(intp(flat), minlength=rows), 1)[:, None].astype(x.dtype)
     if padding_idx >= 0:
         result[padding_idx] = 0
     return result

@@ -14,6 +14,7 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.backends.numpy_conv import empty, in_single_precision
 from whygrad.backends.numpy_index import add_at
+from whygrad.base.index_width import int64
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 
 Shape = tuple[int, ...]
@@ -179,7 +180,7 @@ def flat_indices(chosen: Any, axes: Axes) -> Any:
         first = np.ix_(*[(table >= 0).argmax(axis=1) for table in tables])
         chosen = np.where(chosen == 0, np.ravel_multi_index(first, [table.shape[1] for table in tables]) + 1, chosen)
     starts, steps = flat_steps(axes)
-    indices = steps[chosen]
+    indices = int64(steps[chosen])
     indices += starts
     return indices
 

@@ -11,6 +11,7 @@ import numpy as np
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import in_float32
 from whygrad.backends.running import accumulate
+from whygrad.base.index_width import gives_indices
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 SMALLEST_VARIANCE = 1e-30  # below it, squares of float32 numbers may be too small for that type
@@ -114,11 +115,13 @@ def min_along(x: Any, *, axis: int, keepdims: bool) -> Any:
     return amin(x, axis=axis if x.ndim else None, keepdims=keepdims), argmin(x, axis=axis, keepdims=keepdims)
 
 
+@gives_indices()
 def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
     """The first maximum, or the first NaN if there is one."""
     return x.argmax(axis if x.ndim else None, keepdims=keepdims)
 
 
+@gives_indices()
 def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
     return x.argmin(axis if x.ndim else None, keepdims=keepdims)
 
@@ -126,6 +129,7 @@ def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
 def _median_along(skip_nan: bool) -> Callable[..., Any]:
     """The median (the lower one of two middle elements) and its index; a NaN if there is one, unless NaNs are skipped."""
 
+    @gives_indices(1)
     def along(x: Any, *, axis: int, keepdims: bool) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)

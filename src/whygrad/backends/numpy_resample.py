@@ -14,6 +14,7 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_conv import in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.backends.numpy_pool import along, as_slice, elements_along, everything
+from whygrad.base.index_width import intp
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling, orders_of
 
@@ -121,8 +122,8 @@ def transpose_weights(elements: np.ndarray, weights: np.ndarray, size: int) -> t
     targets, values = elements[results, columns], weights[results, columns]
     order = np.argsort(targets, kind="stable")
     targets, results, values = targets[order], results[order], values[order]
-    counts = np.bincount(targets, minlength=size)
-    column = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
+    counts = np.bincount(intp(targets), minlength=size)
+    column = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, intp(counts))
     width = int(counts.max(initial=1))
     found, own = np.full((size, width), -1), np.zeros((size, width), weights.dtype)
     found[targets, column], own[targets, column] = results, values

@@ -10,11 +10,13 @@ import numpy as np
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import in_float32
 from whygrad.backends.running import accumulate
+from whygrad.base.index_width import gives_indices
 
 
 def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:
     """Running extremes and their indices: of equal elements the last one so far; NaN replaces everything, NaNs included."""
 
+    @gives_indices(1)
     def extreme(x: Any, *, axis: int) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import linalg_errors
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import in_columns
 from whygrad.backends.numpy_factor import lu_factor_ex, lu_solve
@@ -18,7 +19,7 @@ Array = Any
 @quiet
 def inv_ex(a: Array) -> tuple[Array, Array]:
     try:
-        return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+        return linalg_errors.inv(a), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         return _solve_singular(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
@@ -33,7 +34,7 @@ def solve_ex(a: Array, b: Array, *, left: bool, vector: bool) -> tuple[Array, Ar
         x, info = solve_ex(a.swapaxes(-1, -2), b.swapaxes(-1, -2), left=True, vector=False)
         return x.swapaxes(-1, -2), info
     try:
-        x, info = np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+        x, info = linalg_errors.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         x, info = _solve_singular(a, b)
     return in_columns(x), info
@@ -62,7 +63,7 @@ def cofactors(a: Array) -> Array:
         return np.where(wrong, np.nan, cofactors(np.where(wrong, np.eye(a.shape[-1], dtype=a.dtype), a))).astype(a.dtype)
     try:
         det = np.linalg.det(a)
-        result = det[..., None, None] * np.linalg.inv(a).swapaxes(-1, -2)
+        result = det[..., None, None] * linalg_errors.inv(a).swapaxes(-1, -2)
         # A determinant that is too large is no reason: its product with the inverse is what torch gives.
         if det.all() and (np.isfinite(result).all() or not np.isfinite(det).all()):
             return result

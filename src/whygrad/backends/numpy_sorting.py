@@ -8,6 +8,7 @@ import numpy as np
 
 from whygrad.backends.memory_order import copy_in_order
 from whygrad.backends.numpy_index import gather
+from whygrad.base.index_width import gives_indices
 
 # topk by groups of GROUP elements is faster than partitioning if there are at least MIN_RATIO elements per requested one.
 MIN_RATIO = 64
@@ -18,6 +19,7 @@ MIN_SIZE = 1024
 SHORT = 16
 
 
+@gives_indices()
 def order(x: Any, axis: int, descending: bool) -> Any:
     """Stable argsort; descending, too, keeps equal elements in their order."""
     if x.size >= MIN_SIZE and x.shape[axis] > 8:
@@ -67,6 +69,7 @@ def sort(x: Any, *, axis: int, descending: bool, stable: bool | None) -> Any:
     return (values, index) if x.flags.c_contiguous else (copy_in_order(values, x), copy_in_order(index, x, index.dtype))
 
 
+@gives_indices(1)
 def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
@@ -161,6 +164,7 @@ def _mode_with_nans(line: list[float]) -> int:
     return best
 
 
+@gives_indices(1)
 def _picked(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     values = take_along(x, index, axis)
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import linalg_errors
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_factor import LinAlgError
 
@@ -48,7 +49,7 @@ def _svd(a: Array, **options: Any) -> tuple[Array, ...]:
     """np.linalg.svd, which would not return from a matrix with infinities: as in torch, those give NaNs; NaNs are an error."""
     finite = np.isfinite(a).all(axis=(-1, -2))
     if finite.all():
-        found = np.linalg.svd(a, **options)
+        found = linalg_errors.svd(a, **options)
         return found if isinstance(found, tuple) else (found,)
     if np.isnan(a).any():
         raise np.linalg.LinAlgError
@@ -70,21 +71,21 @@ def svdvals(a: Array) -> Array:
 
 @converging
 def eigh(a: Array, *, lower: bool) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eigh(a, "L" if lower else "U")
+    values, vectors = linalg_errors.eigh(a, "L" if lower else "U")
     return values, vectors
 
 
 @converging
 def eigvalsh(a: Array, *, lower: bool) -> Array:
-    return np.linalg.eigvalsh(a, "L" if lower else "U")
+    return linalg_errors.eigvalsh(a, "L" if lower else "U")
 
 
 @converging
 def eig(a: Array, *, real: bool) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eig(a.real if real else a)
+    values, vectors = linalg_errors.eig(a.real if real else a)
     return values.astype(a.dtype, copy=False), vectors.astype(a.dtype, copy=False)
 
 
 @converging
 def eigvals(a: Array, *, real: bool) -> Array:
-    return np.linalg.eigvals(a.real if real else a).astype(a.dtype, copy=False)
+    return linalg_errors.eigvals(a.real if real else a).astype(a.dtype, copy=False)

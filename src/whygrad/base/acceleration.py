@@ -43,14 +43,16 @@ def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any
 
 
 def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable[..., Any], function: Callable[..., Any], *,
-                     takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False) -> None:
+                     takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False,
+                     is_hot: bool = False) -> None:
     """Bind an elementwise forward or rule: `numpy` computes it, `function` is traced to make the kernel.
 
     `takes_vocabulary`: the first parameter of `function` is the vocabulary. `may_overwrite`: only the engine's walk holds
-    the first argument, and does not read it again. `is_pass`: the function is one that rows give to `in_one_pass`.
+    the first argument, and does not read it again. `is_pass`: the function is one that rows give to `in_one_pass`. `is_hot`: it
+    is going to be called often, so that it is compiled at its first call.
     """
     _remember("bind_elementwise", scope, key, name, numpy, function, takes_vocabulary=takes_vocabulary,
-              may_overwrite=may_overwrite, is_pass=is_pass)
+              may_overwrite=may_overwrite, is_pass=is_pass, is_hot=is_hot)
     scope[key] = numpy
 
 
@@ -70,6 +72,12 @@ def bind_again(scope: dict[Any, Any], key: Any, function: Callable[..., Any]) ->
     """Bind, in another scope, a function that was bound by one of the above. False if no kernel can ever replace it."""
     scope[key] = function
     return False
+
+
+def pass_of(function: Callable[..., Any], kinds: str) -> str:
+    """Whether `function(vocabulary, *arrays)` can become one kernel: "elementwise", a "total" of all elements, or ""; or the
+    number of the argument that it gives back. There is a letter for each array, "a", or "m" if it is boolean."""
+    return ""
 
 
 def tell_references(count: int) -> None:
@@ -111,4 +119,4 @@ def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, 
 
 
 HOOKS = ("bind_row", "bind_elementwise", "bind_row_write", "bind_ufunc_write", "bind_again", "tell_references",
-         "address", "within", "add_rows", "put_elements", "drawing", "make_step")
+         "pass_of", "address", "within", "add_rows", "put_elements", "drawing", "make_step")
