@@ -83,6 +83,10 @@ _distributions = identity.TorchDistribution()
 _before: dict[str, Any] = {}
 
 
+def own_version() -> str:
+    return str(_before.get("version", whygrad.__version__))
+
+
 def install() -> None:
     """Make `import torch` and imports of its submodules load whygrad."""
     if _finder in sys.meta_path:

@@ -79,7 +79,7 @@ def test_missing_parts_raise_when_used() -> None:
     out = run("""
         import torch, torch.distributed as dist, torch.onnx, torch.fx
         from torch.utils.benchmark import Timer
-        from torch.nn.parallel import DistributedDataParallel as DDP
+        from torch.nn import ThereIsNoSuchWrapper as DDP
         from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
         from torch import there_is_no_such_function
         from torch.nn import ThereIsNoSuchLayer
@@ -88,9 +88,9 @@ def test_missing_parts_raise_when_used() -> None:
         assert not isinstance(3, DDP) and not isinstance(torch.nn.Module(), DDP)
         def f(op=dist.ReduceOp.SUM):
             pass
-        assert not dist.is_available()
+        assert not dist.is_initialized()
         for use in (Timer, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function,
-                    ThereIsNoSuchLayer, dist.init_process_group, torch.onnx.export, torch.fx.passes.split_module,
+                    ThereIsNoSuchLayer, dist.rpc.init_rpc, torch.onnx.export, torch.fx.passes.split_module,
                     torch.hub.list, torch.jit.load):
             try:
                 use("x")
@@ -101,12 +101,12 @@ def test_missing_parts_raise_when_used() -> None:
         f"torch.{name} is not available in whygrad"
         for name in (
             "utils.benchmark.Timer",
-            "nn.parallel.DistributedDataParallel",
-            "nn.parallel.DistributedDataParallel",
+            "nn.ThereIsNoSuchWrapper",
+            "nn.ThereIsNoSuchWrapper",
             "distributed.fsdp.wrap.size_based_auto_wrap_policy",
             "there_is_no_such_function",
             "nn.ThereIsNoSuchLayer",
-            "distributed.init_process_group",
+            "distributed.rpc.init_rpc",
             "onnx.export",
             "fx.passes.split_module",
             "hub.list",
@@ -190,7 +190,7 @@ def test_compile_and_script_run_the_program_as_it_is() -> None:
             return x
         assert (f(1), g(1), h(1), i(1), j(1)) == (2, 3, 4, 1, 1)
         model = torch.nn.Linear(1, 1)
-        assert torch.compile(model) is model and torch.jit.trace(model, torch.ones(1)) is model
+        assert torch.compile(model)._orig_mod is model and torch.jit.trace(model, torch.ones(1)) is model
     """)
 
 

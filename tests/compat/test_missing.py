@@ -62,7 +62,7 @@ def test_a_missing_name_of_tensor_says_why() -> None:
 
 
 @pytest.mark.parametrize("use", [
-    lambda: whygrad.quantization.QuantStub(), lambda: whygrad.distributed.all_reduce(1), lambda: whygrad.fx.passes.Split(1),
+    lambda: whygrad.quantization.QuantStub(), lambda: whygrad.distributed.rpc.init_rpc(1), lambda: whygrad.fx.passes.Split(1),
     lambda: whygrad.onnx.export(1), lambda: whygrad.cuda.CUDAGraph(), lambda: whygrad.ScriptModule(3)])
 def test_stand_ins_raise_when_used(use: Any) -> None:
     with pytest.raises(NotImplementedError, match=r"torch\.\S+ is not available in whygrad: \w+"):

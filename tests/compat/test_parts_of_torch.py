@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections import OrderedDict, defaultdict, deque
 from pathlib import Path
@@ -167,6 +168,38 @@ def test_trees(nest: Any) -> None:
     assert trees.tree_map_only(int, lambda x: -x, nest) == PYTREE.tree_map_only(int, lambda x: -x, nest)
     assert trees.tree_any(bool, nest) == PYTREE.tree_any(bool, nest)
     assert trees.tree_all_only(int, lambda x: x > 1, nest) == PYTREE.tree_all_only(int, lambda x: x > 1, nest)
+
+
+@dataclasses.dataclass
+class Batch:
+    inputs: Any
+    labels: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    name: str
+
+
+@pytest.mark.parametrize("nest", NESTS, ids=repr)
+def test_paths(nest: Any) -> None:
+    ours, theirs = [[(module.keystr(path), module.key_get(nest, path), leaf) for path, leaf in module.tree_leaves_with_path(nest)]
+                    for module in (trees, PYTREE)]
+    assert ours == theirs
+    assert [trees.tree_map_with_path(lambda path, x, y: f"{len(path)}{x}{y}", nest, nest)] == [
+        PYTREE.tree_map_with_path(lambda path, x, y: f"{len(path)}{x}{y}", nest, nest)]
+
+
+def test_registered_classes() -> None:
+    seen = []
+    for module in (trees, PYTREE):
+        module.register_dataclass(Batch)
+        module.register_constant(Unit)
+        nest = [Batch([1, 2]), Batch(3, (4,)), Unit("m")]
+        leaves, spec = module.tree_flatten(nest)
+        again = module.tree_unflatten([-x for x in leaves], spec)
+        seen.append([again[:2], again[2] is nest[2], [module.keystr(path) for path, _ in module.tree_leaves_with_path(nest)]])
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("module", [PYTREE, trees], ids=["torch", "whygrad"])

@@ -1,6 +1,6 @@
 """Runs every program in programs/ on PyTorch and on whygrad, and writes docs/libraries.md (`make libraries`).
 
-Give names to run only these programs, without writing: `run_all.py --oracle FOLDER gpytorch timm`.
+Give names to run only these programs, and to replace their lines there: `run_all.py --oracle FOLDER gpytorch timm`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ installed. "same" means: the words are equal, and the numbers to 2 in 1,000.
 
 # Programs of one library, and imported names that are not the distribution's.
 DISTRIBUTIONS = {"ignite": "pytorch-ignite", "pyro": "pyro-ppl", "backpack": "backpack-for-pytorch",
-                 "open_clip": "open-clip-torch"}
+                 "open_clip": "open-clip-torch", "kan": "pykan", "blitz": "blitz-bayesian-pytorch", "laplace": "laplace-torch",
+                 "neuralop": "neuraloperator"}
+PAGE = HERE.parents[1] / "docs" / "libraries.md"
 
 
 def version_of(program: str) -> str:
@@ -54,22 +56,25 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     programs = sorted((HERE / "programs").glob("use_*.py"))
-    rows = []
-    for program in programs:
-        name = program.stem.removeprefix("use_")
+    names = [program.stem.removeprefix("use_") for program in programs]
+    rows = known_rows() if options.names else {}
+    for name, program in zip(names, programs, strict=True):
         if options.names and name not in options.names:
             continue
         verdict, about = verdict_of(program, options.oracle)
         print(f"{name:32} {verdict:13} {about}", flush=True)
-        rows.append((name, version_of(name), verdict, about))
-    if not options.names:
-        same = sum(verdict == "same" for _, _, verdict, _ in rows)
-        lines = [HEAD, f"{same} of {len(rows)} programs give PyTorch's results.\n\n",
-                 "| program | version | verdict | |\n|---|---|---|---|\n"]
-        for name, version, verdict, about in rows:
-            short = re.sub(r"\s+", " ", about)[:160].replace("|", "\\|")
-            lines.append(f"| {name} | {version} | {verdict} | {short} |\n")
-        (HERE.parents[1] / "docs" / "libraries.md").write_text("".join(lines))
+        short = re.sub(r"\s+", " ", about)[:160].replace("|", "\\|")
+        rows[name] = f"| {name} | {version_of(name)} | {verdict} | {short} |"
+    lines = [rows[name] for name in names if name in rows]
+    same = sum(" | same | " in line for line in lines)
+    PAGE.write_text("\n".join([f"{HEAD}{same} of {len(lines)} programs give PyTorch's results.\n",
+                               "| program | version | verdict | |\n|---|---|---|---|", *lines, ""]))
+
+
+def known_rows() -> dict[str, str]:
+    """The lines of the page, by program."""
+    lines = PAGE.read_text().splitlines() if PAGE.exists() else []
+    return {line.split(" | ")[0].removeprefix("| "): line for line in lines if line.startswith("| ") and " | " in line[2:]}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +12,12 @@ from typing import Any, Self
 on_enter: Callable[[device], Any] = lambda place: None  # noqa: E731
 on_exit: Callable[[], Any] = lambda: None  # noqa: E731
 
+NEGATIVE_INDEX = "Device index must not be negative"
 NO_ACCELERATOR = "Cannot access accelerator device when none is available."
 
-_KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vulkan", "privateuseone")
+_KNOWN = ("cpu", "cuda", "ipu", "xpu", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan", "mps",
+          "meta", "hpu", "mtia", "privateuseone")
+_DEVICE = re.compile(r"([a-zA-Z_]+)(:(0|[1-9]\d*))?")
 
 
 class device:
@@ -27,24 +31,27 @@ class device:
     def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
-        elif isinstance(type, int):
-            raise RuntimeError(NO_ACCELERATOR)
+        elif isinstance(type, int) and not isinstance(type, bool):
+            raise RuntimeError(NO_ACCELERATOR if type >= 0 else NEGATIVE_INDEX)
         elif not isinstance(type, str):
             raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), "
                             "but expected one of:")
         if not type:
             raise RuntimeError("Device string must not be empty")
-        name, colon, number = type.partition(":")
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
+        parts = _DEVICE.fullmatch(type)
+        if parts is None:
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        name, colon, number = parts.groups()
         if name not in _KNOWN:
             raise RuntimeError(f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
                                f"xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device "
                                f"string: {name}")
-        if colon and not number.isdigit():
-            raise RuntimeError(f"Invalid device string: '{type}'")
         if colon and index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
-        if index is not None and not isinstance(index, int):
-            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(NEGATIVE_INDEX)
         self.type = name
         self.index = int(number) if colon else index
 

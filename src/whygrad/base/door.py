@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -89,8 +90,8 @@ class Handler(Protocol):
 SPECS: dict[str, Spec] = {}
 # All installed handlers, in order.
 active: tuple[Handler, ...] = ()
-# Every handler that was ever installed -> the functions it wants.
-_wanted: dict[Handler, list[Spec]] = {}
+# The functions that each handler wants, also while it is not installed.
+_wanted: weakref.WeakKeyDictionary[Handler, list[Spec]] = weakref.WeakKeyDictionary()
 _changing = threading.RLock()
 
 
@@ -119,6 +120,12 @@ def _stand(handler: Handler, present: bool) -> None:
 def _changed(handlers: tuple[Handler, ...], handler: Handler, present: bool) -> tuple[Handler, ...]:
     others = [h for h in handlers if h is not handler]
     return tuple(sorted([*others, handler], key=lambda h: ORDER.index(h.place)) if present else others)
+
+
+def is_idle() -> bool:
+    """Whether nobody at the door has anything to do with calls on plain tensors: two handlers stay there for sparse tensors and
+    subclasses once there has been one."""
+    return all(getattr(handler, "is_idle", bool)() for handler in active)
 
 
 def dispatch(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -252,6 +259,8 @@ class Instead(NamedTuple):
 
 # Calls `__torch_function__` of arguments of foreign classes (see functional/overriding.py).
 ask_foreign: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Instead | None] = lambda spec, args, kwargs: None  # noqa: E731
+# Repeats a call with numbers by position where they are keywords today (see functional/old_order.py).
+in_old_order: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Any] = lambda spec, args, kwargs: None  # noqa: E731
 # Makes a tensor on the meta device, in the place of the factory that was called (see functional/meta.py).
 make_on_meta: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Any] = lambda spec, args, kwargs: None  # noqa: E731
 
@@ -264,6 +273,11 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
         return make_on_meta(spec, args, kwargs)
     if (instead := ask_foreign(spec, args, kwargs)) is not None:
         return instead.result
+    if type(error) is TypeError and len(args) > len(spec.parameters) and hasattr(spec.plain, "takes_old_order"):
+        try:
+            return in_old_order(spec, args, kwargs)
+        except Exception as wrong:
+            raise wrong from None
     refusal = vars(error).get("refusal")
     own = getattr(spec.implementation, "__name__", "")
     name = spec.name.rpartition(".")[2] if spec.name.count(".") == 1 else own

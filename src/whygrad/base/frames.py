@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -66,10 +67,11 @@ def program_frame(depth: int = 1) -> FrameType:
 
 
 def is_of_standard_library(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith((_STANDARD_LIBRARY, "<frozen"))
+    return frame.f_code.co_filename.startswith(_STANDARD_LIBRARY)
 
 
-_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+# In WebAssembly os.py stands alone, and the other modules are in a zip file.
+_STANDARD_LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(contextlib.__file__) + os.sep, "<frozen")
 
 
 def with_causes(error: BaseException) -> Iterator[BaseException]:

@@ -42,6 +42,13 @@ _PROFILES = {
 _options = _Options()
 
 
+def __getattr__(name: str) -> Any:
+    """torch._tensor_str.PRINT_OPTS is the current options."""
+    if name != "PRINT_OPTS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _options
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 PyTree = Any
@@ -17,6 +18,7 @@ class NodeDef(NamedTuple):
     type: type
     flatten_fn: Callable[[Any], tuple[list[Any], Any]]
     unflatten_fn: Callable[[Iterable[Any], Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Any]] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,14 +66,43 @@ def treespec_leaf() -> TreeSpec:
 SUPPORTED_NODES: dict[Any, NodeDef] = {}
 
 
-def register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, **for_other_uses: Any) -> None:
-    """Register a class as a container. The arguments for serialization and key paths are accepted and ignored."""
+def register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, *, flatten_with_keys_fn: Any = None,
+                         **for_other_uses: Any) -> None:
+    """Register a class as a container. The arguments for serialization are accepted and ignored."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
 _register_pytree_node = register_pytree_node
+
+
+def register_dataclass(cls: Any, *, field_names: Any = None, drop_field_names: Any = None, **for_other_uses: Any) -> None:
+    """Register a dataclass as a container of its fields. Fields that are None are part of the structure."""
+    names = [each.name for each in fields(cls) if each.init] if field_names is None else list(field_names)
+    names = [name for name in names if name not in (drop_field_names or ())]
+
+    def flatten(instance: Any) -> tuple[list[Any], Any]:
+        given = {name: getattr(instance, name) for name in names}
+        present = [name for name in names if given[name] is not None]
+        return [given[name] for name in present], [present, [name for name in names if given[name] is None]]
+
+    def flatten_with_keys(instance: Any) -> tuple[list[Any], Any]:
+        values, context = flatten(instance)
+        return [(GetAttrKey(name), value) for name, value in zip(context[0], values, strict=True)], context
+
+    def unflatten(values: Iterable[Any], context: Any) -> Any:
+        return cls(**dict(zip(context[0], values, strict=True)), **dict.fromkeys(context[1]))
+
+    register_pytree_node(cls, flatten, unflatten, flatten_with_keys_fn=flatten_with_keys)
+
+
+def register_constant(cls: Any) -> None:
+    """Register a class whose instances are part of the structure, without leaves."""
+    if cls.__eq__ is object.__eq__:
+        raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
+    register_pytree_node(cls, lambda instance: ([], instance), lambda _, instance: instance,
+                         flatten_with_keys_fn=lambda instance: ([], instance))
 
 
 @dataclass(frozen=True)
@@ -81,6 +112,9 @@ class SequenceKey:
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
+    def get(self, sequence: Any) -> Any:
+        return sequence[self.idx]
+
 
 @dataclass(frozen=True)
 class MappingKey:
@@ -88,6 +122,9 @@ class MappingKey:
 
     def __str__(self) -> str:
         return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        return mapping[self.key]
 
 
 @dataclass(frozen=True)
@@ -97,32 +134,102 @@ class GetAttrKey:
     def __str__(self) -> str:
         return f".{self.name}"
 
+    def get(self, obj: Any) -> Any:
+        return getattr(obj, self.name)
 
-def _list_flatten(d: Any) -> tuple[list[Any], Any]:
+
+def _tuple_flatten(d: Any) -> tuple[list[Any], Any]:
     return list(d), None
+
+
+_list_flatten = _tuple_flatten
+
+
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Any]:
+    return list(d), type(d)
+
+
+def _deque_flatten(d: Any) -> tuple[list[Any], Any]:
+    return list(d), d.maxlen
 
 
 def _dict_flatten(d: Any) -> tuple[list[Any], Any]:
     return list(d.values()), list(d)
 
 
-def _dict_flatten_with_keys(d: Any) -> tuple[list[Any], Any]:
-    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+_ordereddict_flatten = _dict_flatten
 
 
-register_pytree_node(list, _list_flatten, lambda children, _: list(children))
-register_pytree_node(tuple, _list_flatten, lambda children, _: tuple(children))
-register_pytree_node(dict, _dict_flatten, lambda children, keys: dict(zip(keys, children, strict=True)))
-register_pytree_node(OrderedDict, _dict_flatten, lambda children, keys: OrderedDict(zip(keys, children, strict=True)))
-register_pytree_node(defaultdict, lambda x: (list(x.values()), [x.default_factory, list(x)]),
-                     lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)))
-register_pytree_node(deque, lambda x: (list(x), x.maxlen), lambda children, length: deque(children, maxlen=length))
-register_pytree_node(namedtuple, lambda x: (list(x), type(x)), lambda children, kind: kind(*children))  # noqa: PYI024
+def _defaultdict_flatten(d: Any) -> tuple[list[Any], Any]:
+    return list(d.values()), [d.default_factory, list(d)]
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
+
+
+def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return context(*values)
+
+
+def _deque_unflatten(values: Iterable[Any], context: Any) -> deque[Any]:
+    return deque(values, maxlen=context)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _ordereddict_unflatten(values: Iterable[Any], context: Any) -> OrderedDict[Any, Any]:
+    return OrderedDict(zip(context, values, strict=True))
+
+
+def _defaultdict_unflatten(values: Iterable[Any], context: Any) -> defaultdict[Any, Any]:
+    return defaultdict(context[0], zip(context[1], values, strict=True))
+
+
+def _with_keys(flatten: Any, keys_of: Callable[[Any], list[Any]]) -> Any:
+    """The function that also gives the key of each child."""
+    def flatten_with_keys(d: Any) -> tuple[list[Any], Any]:
+        values, context = flatten(d)
+        return list(zip(keys_of(d), values, strict=True)), context
+
+    return flatten_with_keys
+
+
+def _indices(d: Any) -> list[Any]:
+    return [SequenceKey(i) for i in range(len(d))]
+
+
+def _mapping_keys(d: Any) -> list[Any]:
+    return [MappingKey(key) for key in d]
+
+
+_list_flatten_with_keys = _tuple_flatten_with_keys = _with_keys(_list_flatten, _indices)
+_deque_flatten_with_keys = _with_keys(_deque_flatten, _indices)
+_dict_flatten_with_keys = _ordereddict_flatten_with_keys = _with_keys(_dict_flatten, _mapping_keys)
+_defaultdict_flatten_with_keys = _with_keys(_defaultdict_flatten, _mapping_keys)
+_namedtuple_flatten_with_keys = _with_keys(_namedtuple_flatten, lambda d: [GetAttrKey(name) for name in d._fields])
+
+for _kind in ("list", "tuple", "dict", "OrderedDict", "defaultdict", "deque", "namedtuple"):
+    _functions = [globals()[f"_{_kind.lower()}_{_what}"] for _what in ("flatten", "unflatten", "flatten_with_keys")]
+    register_pytree_node(vars(builtins).get(_kind) or globals()[_kind], *_functions[:2], flatten_with_keys_fn=_functions[2])
+
+
+def is_namedtuple_class(kind: type) -> bool:
+    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def is_namedtuple_instance(x: Any) -> bool:
+    return is_namedtuple_class(type(x))
 
 
 def is_namedtuple(x: Any) -> bool:
-    kind = x if isinstance(x, type) else type(x)
-    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+    return is_namedtuple_class(x if isinstance(x, type) else type(x))
 
 
 def _get_node_type(tree: Any) -> Any:
@@ -169,6 +276,51 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
         return SUPPORTED_NODES[spec.type].unflatten_fn([build(child) for child in spec.children_specs], spec.context)
 
     return build(treespec)
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    return _node_of(tree, is_leaf) is None
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves, each with the keys that lead to it, and the structure."""
+    return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
+
+
+def _paths(path: tuple[Any, ...], tree: Any, is_leaf: Callable[[Any], bool] | None) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    node = _node_of(tree, is_leaf)
+    if node is None:
+        yield path, tree
+        return
+    flatten = SUPPORTED_NODES[node].flatten_with_keys_fn
+    if flatten is None:
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {node}. Please pass a flatten_with_keys_fn argument to "
+                         "register_pytree_node.")
+    for key, child in flatten(tree)[0]:
+        yield from _paths((*path, key), child, is_leaf)
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    return tree_flatten_with_path(tree, is_leaf)[0]
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """`tree_map` whose function is given the path of each leaf first."""
+    leaves, spec = tree_flatten_with_path(tree, is_leaf)
+    columns = [_leaves_at(rest, spec) for rest in rests]
+    return tree_unflatten([func(path, leaf, *row) for (path, leaf), *row in zip(leaves, *columns, strict=True)], spec)
+
+
+def keystr(kp: Iterable[Any]) -> str:
+    """A path as text: ['weights'][0].bias"""
+    return "".join([str(key) for key in kp])
+
+
+def key_get(obj: Any, kp: Iterable[Any]) -> Any:
+    """What is at the end of a path."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:

@@ -22,9 +22,14 @@ HOMES = {
     "torch._C": "whygrad.compat._C",
     "torch._C._autograd": "whygrad.compat._C._autograd",
     "torch._C._functions": "whygrad.compat._C._functions",
+    "torch._C._functorch": "whygrad.compat._C._functorch",
     "torch._C._nn": "whygrad.compat._C._nn",
+    "torch._dynamo": "whygrad.compat.dynamo",
+    "torch._dynamo.eval_frame": "whygrad.compat.dynamo",
     "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
+    "torch._tensor_str": "whygrad.base.printing",
+    "torch._utils": "whygrad.compat.torch_utils",
     "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
     "torch.autograd._functions": "whygrad.autograd._functions",
@@ -35,6 +40,8 @@ HOMES = {
     "torch.cuda": "whygrad.compat.cuda",
     "torch.cuda.amp.autocast_mode": "whygrad.compat.cuda.amp",
     "torch.cuda.amp.grad_scaler": "whygrad.compat.cuda.amp",
+    "torch.distributed.distributed_c10d": "whygrad.distributed",
+    "torch.futures": "whygrad.base.futures",
     "torch.fx._symbolic_trace": "whygrad.fx._symbolic_trace",
     "torch.hub": "whygrad.compat.hub",
     "torch.jit": "whygrad.compat.jit",
@@ -42,11 +49,13 @@ HOMES = {
     "torch.library": "whygrad.compat.library",
     "torch.nested": "whygrad.compat.nested",
     "torch.nn.parallel.data_parallel": "whygrad.nn.parallel",
+    "torch.nn.parallel.distributed": "whygrad.distributed.data_parallel",
     "torch.ops": "whygrad.compat.torch_ops",
     **{f"torch.optim.{name}": "whygrad.optim.adam" for name in ("adamax", "adamw", "nadam", "radam", "sparse_adam")},
     **{f"torch.optim.{name}": "whygrad.optim.rms" for name in ("adadelta", "adagrad", "rmsprop")},
     **{f"torch.optim.{name}": "whygrad.optim.sgd" for name in ("asgd", "rprop")},
     "torch.nn.utils._named_member_accessor": "whygrad.nn.utils._named_member_accessor",
+    "torch.profiler.profiler": "whygrad.profiler",
     "torch.quasirandom": "whygrad.compat.quasirandom",
     "torch.return_types": "whygrad.functional.return_types",
     "torch.serialization": "whygrad.io",
@@ -63,12 +72,14 @@ HOMES = {
     "torch.utils.data._utils.worker": "whygrad.utils.data.worker",
     "torch.utils.data.datapipes.datapipe": "whygrad.utils.data.datapipes",
     "torch.utils.hooks": "whygrad.autograd.hooks",
+    "torch.utils.tensorboard.writer": "whygrad.utils.tensorboard",
+    "torch.utils.model_zoo": "whygrad.compat.hub",
     "torch.version": "whygrad.compat.version",
 }
 
 # Parts of the engine: torch has no modules of these names.
 _OUR_OWN = frozenset(f"torch.{name}" for name in (
-    "alias", "base", "cli", "compat", "core", "for_torch", "for_whygrad", "io", "kernels", "on_demand", "why"))
+    "alias", "base", "cli", "compat", "compilation", "core", "for_torch", "for_whygrad", "io", "kernels", "on_demand", "why"))
 
 
 def home_of(name: str) -> str | None:

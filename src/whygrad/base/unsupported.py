@@ -20,7 +20,7 @@ class Missing(type):
         raise NotImplementedError(with_reason(f"{cls._full_name} is not available in whygrad", cls._full_name))
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):  # programs mark functions with private attributes, and look for them
             raise AttributeError(name)
         return missing(f"{cls._full_name}.{name}")
 
@@ -45,7 +45,7 @@ class MissingModule(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name, f"{name} is not available in whygrad: its parts raise when they are used.")
         for function, value in ANSWERS.get(name, {}).items():
-            setattr(self, function, value if callable(value) else answer(function, value))
+            setattr(self, function, value if callable(value) or isinstance(value, dict) else answer(function, value))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -82,8 +82,6 @@ def decorate(function: Any = None, **options: Any) -> Any:
 
 # Attributes of missing modules that programs use before, or without, using the module itself.
 ANSWERS: dict[str, dict[str, Any]] = {
-    "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
-                          "is_nccl_available": False, "is_gloo_available": False, "is_mpi_available": False},
     "torch.distributed.autograd": {"is_available": False},
     "torch.distributed.rpc": {"is_available": False},
     "torch.distributed.rpc.api": {"_require_initialized": unchanged},
@@ -91,10 +89,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.mps": {"is_available": False, "device_count": 0},
     "torch.mtia": {"is_available": False, "device_count": 0},
     "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
-    "torch._dynamo": {"allow_in_graph": unchanged, "assume_constant_result": unchanged, "disable": decorate,
-                      "graph_break": None, "is_compiling": False, "mark_dynamic": None,
-                      "mark_static_address": None, "reset": None},
-    "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
+    "torch._jit_internal": {"boolean_dispatched": {}, "_copy_to_script_wrapper": unchanged, "is_scripting": False},
     "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
     "torch.onnx.symbolic_helper": {"parse_args": register},
     # There is nothing to configure, so decorated functions are returned unchanged.
@@ -106,10 +101,10 @@ ANSWERS: dict[str, dict[str, Any]] = {
 MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
-    "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao",
+    "_subclasses", "_vmap_internals", "accelerator", "ao",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed",
-    "export", "futures", "fx.config", "fx.experimental", "fx.operator_schemas",
+    "export", "fx.config", "fx.experimental", "fx.operator_schemas",
     "fx.passes", "fx.subgraph_rewriter", "fx.tensor_type", "fx.traceback",
     "monitor", "mps", "mtia", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
@@ -118,8 +113,8 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension",
     "utils.data.graph", "utils.file_baton",
-    "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle",
-    "utils.throughput_benchmark", "utils.weak", "xpu",
+    "utils.jit", "utils.mobile_optimizer", "utils.show_pickle",
+    "utils.throughput_benchmark", "xpu",
 ))
 
 

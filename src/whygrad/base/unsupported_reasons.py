@@ -31,7 +31,7 @@ _PATTERNS = {
         Stream Event AcceleratorError *record_stream *stream_mismatch *capture_stream *device_module DeviceObjType StreamObjType
         backends.* *validate_*_device *data_ptr""",
     "whygrad has no symbolic shapes: sizes are plain ints, and Python's own functions work on them": "Sym* sym_*",
-    "whygrad computes in one process; use DataLoader workers, or torch.multiprocessing, for more": """
+    "torch.distributed stands on MPI here, for collectives, data parallelism and checkpoints; there is no such part": """
         distributed* nn.parallel* *is_distributed
         futures futures.* Future""",
     "use torch.autograd.grad with create_graph=True, in a loop over rows": """
@@ -52,8 +52,8 @@ _PATTERNS = {
         *fx_traceback""",
     "whygrad has torch.autocast for the CPU, and torch.amp.GradScaler": "*autocast* amp.*",
     KERNEL: """
-        native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
-        frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
+        native_* nn.functional.native_* batch_norm_* *.batch_norm_*
+        frobenius_norm embedding_bag nn.functional.*grouped_mm nn.functional.scaled_mm
         nn.functional.ScalingType nn.functional.SwizzleType""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",

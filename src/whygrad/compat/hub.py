@@ -105,3 +105,6 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust
 
 list = missing("torch.hub.list")
 help = missing("torch.hub.help")
+
+
+load_url = load_state_dict_from_url  # torch.utils.model_zoo has it under this name

@@ -6,19 +6,17 @@ the public classes carry torch's `__module__`: libraries choose their code by bo
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from importlib.machinery import PathFinder, SourceFileLoader
-from importlib.metadata import Distribution, DistributionFinder
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader, SourcelessFileLoader
 from importlib.util import spec_from_file_location
 from types import ModuleType
 from typing import Any
 
 from whygrad.base import devices, dtypes, layouts, size
 from whygrad.base.torch_homes import carried, torch_home
-from whygrad.compat.version import TORCH_VERSION
 from whygrad.core.tensor import Tensor
 from whygrad.functional.run import FUNCTIONS
 from whygrad.random import Generator
@@ -68,52 +66,43 @@ def carry_own_modules() -> None:
     carried.clear()
 
 
-class CarryingLoader(SourceFileLoader):
+class CarryingLoader(Loader):
     """Loads a module of ours as usual; then its classes carry torch's `__module__`."""
 
+    def __init__(self, loader: SourceFileLoader | SourcelessFileLoader) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
     def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
+        self._loader.exec_module(module)
         carry_torch_modules([module])
         if module.__name__.count(".") == 1:
             import_carried([module.__name__])
 
 
 def carrying_spec(fullname: str, path: Any) -> Any:
-    """The spec of a module of ours with a CarryingLoader; None if it has no classes of torch's, or is not a source file."""
+    """The spec of a module of ours with a CarryingLoader; None if it has no classes of torch's, or is no file of Python's."""
     if fullname.split(".")[1] not in _PACKAGES:
         return None
     found = PathFinder.find_spec(fullname, path)
-    if found is None or not isinstance(found.loader, SourceFileLoader):
+    if found is None or not isinstance(found.loader, (SourceFileLoader, SourcelessFileLoader)):
         return None
-    return spec_from_file_location(fullname, found.origin, loader=CarryingLoader(fullname, found.loader.path),
+    return spec_from_file_location(fullname, found.origin, loader=CarryingLoader(found.loader),
                                    submodule_search_locations=found.submodule_search_locations)
 
 
-class _Torch(Distribution):
-    """The distribution that `pip install torch` would leave, as far as programs read it."""
-
-    FILES = {"METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH_VERSION}\n",
-             "top_level.txt": "functorch\ntorch\ntorchgen\n"}
-
-    def read_text(self, filename: str) -> str | None:
-        return self.FILES.get(filename)
-
-    def locate_file(self, path: Any) -> Any:
-        raise FileNotFoundError(f"torch is whygrad here, and has no file {path}")
-
-
-class TorchDistribution(DistributionFinder):
+class TorchDistribution:
     """Finds the distribution "torch", where no other finder on sys.meta_path does."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
         return None
 
-    def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
-        context = context or DistributionFinder.Context()
-        others = [finder.find_distributions for finder in sys.meta_path
-                  if finder is not self and hasattr(finder, "find_distributions")]
-        if context.name not in (None, "torch"):
-            return
-        wanted = DistributionFinder.Context(name="torch", path=context.path)
-        if not any(True for find in others for _ in find(wanted)):
-            yield _Torch()
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
+        from whygrad.compat import torch_distribution  # importlib.metadata is slow to load
+
+        return torch_distribution.find(self, context)

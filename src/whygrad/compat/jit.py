@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 from typing import Final as Final
 
+from whygrad.base.futures import Future
 from whygrad.base.unsupported import answer, missing
 from whygrad.compat.compiler import _unchanged
 
@@ -34,6 +35,20 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     return drop if callable(drop) else _unchanged
 
 
+def fork(func: Any, *args: Any, **kwargs: Any) -> Future[Any]:
+    """Calls the function at once, and returns its result as a future that is done."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(func(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def wait(future: Future[Any]) -> Any:
+    return future.wait()
+
+
 def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
@@ -49,6 +64,10 @@ _overload = _overload_method = _unchanged
 is_scripting = answer("is_scripting", False)
 is_tracing = answer("is_tracing", False)
 Attribute = annotate
+
+
+class Error(RuntimeError):
+    """What a scripted function raises; never raised here."""
 
 
 class TracerWarning(Warning):

@@ -24,11 +24,12 @@ _NAMES = {
                      "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d",
                      "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
     **dict.fromkeys(("bilinear", "rms_norm", "rrelu_"), "nn.functional"),
-    **dict.fromkeys(("adaptive_max_pool1d", "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits",
-                     "cosine_embedding_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout",
-                     "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "grid_sampler", "grid_sampler_2d",
-                     "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
-                     "margin_ranking_loss", "poisson_nll_loss", "rrelu", "triplet_margin_loss"),
+    **dict.fromkeys(("adaptive_max_pool1d", "affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm",
+                     "binary_cross_entropy_with_logits", "convolution", "cosine_embedding_loss", "dropout", "dropout_",
+                     "embedding", "embedding_renorm_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",
+                     "feature_dropout_", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm",
+                     "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
+                     "native_channel_shuffle", "native_dropout", "poisson_nll_loss", "rrelu", "triplet_margin_loss"),
                     "nn.functional.torch_names"),
     **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"), "nn.functional.native_norms"),
     **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
@@ -52,8 +53,13 @@ _NAMES = {
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "compat.checks"),
+    **dict.fromkeys(("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"),
+                    "compat.symbols"),
+    **dict.fromkeys(("Future",), "base.futures"),
+    **dict.fromkeys(("get_device_module",), "compat.torch_utils"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "compat.types"),
-    **dict.fromkeys(("_VF", "_unique", "_unique2"), "compat.private"),
+    **dict.fromkeys(("_VF", "_cast_Long", "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo",
+                     "_shape_as_tensor", "_softmax_backward_data", "_unique", "_unique2"), "compat.private"),
     **dict.fromkeys(("get_default_device", "set_default_device"), "functional.meta"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
@@ -64,22 +70,22 @@ _NAMES = {
 }
 
 _MODULES = frozenset({
-    "__config__", "__future__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
-    "fx", "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler",
-    "quasirandom", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types", "utils",
-    "version"})
+    "_C", "__config__", "__future__", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func",
+    "futures", "fx", "hub", "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides",
+    "profiler", "quasirandom", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version", "types",
+    "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes without instances here: programs name them in `isinstance` and annotations.
-_NAMEABLE = frozenset({"DeviceObjType", "Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",
+_NAMEABLE = frozenset({"DeviceObjType", "Event", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject",
                        "Stream"})
 # Public names that torch.__all__ does not have: whygrad's own, and those that torch leaves out.
 _NOT_IN_ALL = """
     BFloat16Storage ComplexDoubleStorage ComplexFloatStorage HalfStorage Storage
     BFloat16Tensor Buffer Explanation FUNCTIONS HalfTensor Parameter TYPE_CHECKING absolute_ broadcast_shapes channels_last
     channels_last_3d contiguous_format digamma_ eig empty_cache erfinv_ explain flow formula from_dlpack get_printoptions graph
-    install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow preserve_format
-    set_default_dtype set_grad_enabled solve sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided svd_lowrank symeig
-    unique unload_ipython_extension"""
+    install jagged lgamma_ load_ipython_extension lstsq lu matrix_rank memory_stats pca_lowrank plot_flow
+    preserve_format segment_reduce set_default_dtype set_grad_enabled solve sparse_bsc sparse_bsr sparse_coo sparse_csc
+    sparse_csr strided svd_lowrank symeig unique unload_ipython_extension"""
 
 
 def exported() -> list[str]:

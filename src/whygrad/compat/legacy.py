@@ -9,7 +9,7 @@ import numpy as np
 from whygrad.base import devices, dtypes, layouts
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size, Tensor
-from whygrad.functional.arguments import check_place, check_sizes, is_integer, type_name
+from whygrad.functional.arguments import check_sizes, is_integer, type_name
 from whygrad.functional.fresh import allocate, fresh, warn_once
 from whygrad.functional.from_data import copy_data
 from whygrad.functional.overriding import as_instance
@@ -58,8 +58,13 @@ def _options(dtype: dtypes.dtype) -> str:
             "pinned_memory=false (default), memory_format=(nullopt))")
 
 
+def _check_on_cpu(device: Any) -> None:
+    if device is not None and (kind := devices.device(device).type) != "cpu":
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+
+
 def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
-    check_place("new", None, device, False)
+    _check_on_cpu(device)
     if list(kwargs) == ["data"] and not args:
         args = (kwargs["data"],)
     elif kwargs:
@@ -84,8 +89,7 @@ class tensortype(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        if device is not None and (kind := devices.device(device).type) != "cpu":
-            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+        _check_on_cpu(device)
         return construct(args, cls.dtype, typed=True)
 
 
@@ -97,7 +101,7 @@ TYPES: dict[str, tensortype] = {
 @public(function=False)
 def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised if sizes are given, otherwise from data."""
-    check_place("new", None, device, False)
+    _check_on_cpu(device)
     if size is not None and not args:
         args = (Size(size),)
     return construct(args, self.dtype, typed=True)

@@ -178,6 +178,9 @@ class AtenOp:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def overloads(self) -> list[str]:
+        return ["default"]
+
     def __getattr__(self, overload: str) -> AtenOp:
         if overload.startswith("_"):
             raise AttributeError(overload)
@@ -186,8 +189,7 @@ class AtenOp:
 
 @functools.cache
 def aten_op(name: str) -> Any:
-    function = FUNCTIONS.get(name) or METHODS.get(name)
-    return missing(f"torch.ops.aten.{name}") if function is None else AtenOp(name, function)
+    return AtenOp(name, FUNCTIONS.get(name) or METHODS.get(name) or missing(f"torch.ops.aten.{name}"))
 
 
 class Namespace:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, dtypes
 from whygrad.base.meta_array import MetaArray
 from whygrad.core.modes import process_state
@@ -84,9 +85,12 @@ class Stepping(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with np.errstate(all="ignore"):
+        token = silence()
+        try:
             for group in self.param_groups:
                 self.step_group(group)
+        finally:
+            restore(token)
         return loss
 
     def step_group(self, group: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from whygrad.base import errors
 from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, grad_note, wrap
 from whygrad.functional.conj_neg import Turned
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.promotion import cast_values
 from whygrad.why import record as why
 
@@ -199,6 +200,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
+    @outside_rows
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None (or fill them with zeros)."""
         cleared = grad_note("cleared", why.site())
@@ -267,6 +269,7 @@ class Optimizer:
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step` with the global hooks and those of this optimizer."""
 
+    @outside_rows
     @functools.wraps(step)
     def hooked(*args: Any, **kwargs: Any) -> Any:
         self = args[0]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.index_width import intp
 from whygrad.base.refusing import RefusingArray
 
 Shape = tuple[int, ...]
@@ -71,7 +72,7 @@ class SparseArray(RefusingArray):
         """The coordinates of each element, a row for each sparse dim."""
         if self.layout == "coo":
             return self.indices[0]
-        compressed = np.repeat(np.arange(len(self.indices[0]) - 1), np.diff(self.indices[0]))
+        compressed = np.repeat(np.arange(len(self.indices[0]) - 1), intp(np.diff(self.indices[0])))
         pair = (compressed, self.indices[1]) if self.layout == "csr" else (self.indices[1], compressed)
         return np.array(pair, np.int64)
 
@@ -201,7 +202,7 @@ def compressed(x: SparseArray, layout: str) -> SparseArray:
         order = first.argsort(kind="stable")
         first, second, values = first[order], second[order], values[order]
     begins = np.zeros(x.shape[0 if layout == "csr" else 1] + 1, np.int64)
-    np.cumsum(np.bincount(first, minlength=begins.size - 1), out=begins[1:])
+    np.cumsum(np.bincount(intp(first), minlength=begins.size - 1), out=begins[1:])
     return SparseArray(layout, (begins, np.ascontiguousarray(second)), values, x.shape, layout == "csr")
 
 
@@ -286,7 +287,7 @@ def matmul_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     a, b = coalesce(a), coalesce(b)
     begins = np.searchsorted(b.places[0], np.arange(b.shape[0] + 1))
     counts = np.diff(begins)[a.places[1]]
-    mine = np.repeat(np.arange(a.nnz), counts)
-    theirs = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + begins[a.places[1]][mine]
+    mine = np.repeat(np.arange(a.nnz), intp(counts))
+    theirs = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, intp(counts)) + begins[a.places[1]][mine]
     places = np.array([a.places[0][mine], b.places[1][theirs]], np.int64)
     return coalesce(coo(places, a.values[mine] * b.values[theirs], (a.shape[0], b.shape[1])))

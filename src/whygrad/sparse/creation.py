@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
+from whygrad.base.index_width import intp
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import check_place
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE
@@ -125,7 +126,7 @@ def _compressed(layout: str, compressed: Any, plain: Any, values: Any, size: Any
     lines, width = shape if layout == "csr" else shape[::-1]
     names = ("crow_indices", "col_indices") if layout == "csr" else ("ccol_indices", "row_indices")
     _check_compressed(names, begins, others, values._array.shape[0], lines, width)
-    ordered = bool((np.diff(others) > 0)[np.diff(np.repeat(np.arange(lines), np.diff(begins))) == 0].all())
+    ordered = bool((np.diff(others) > 0)[np.diff(np.repeat(np.arange(lines), intp(np.diff(begins)))) == 0].all())
     pattern = SparseArray(layout, (begins, others), values._array, shape, layout == "csr" and ordered)
     return _begun(pattern, values, requires_grad, "SparseCompressedTensorBackward0")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.index_width import intp
 from whygrad.core.tensor import wrap
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS as DENSE
@@ -103,8 +104,8 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     wanted = index._array.reshape(-1)
     begin, end = np.searchsorted(ordered, wanted), np.searchsorted(ordered, wanted, "right")
     counts = end - begin
-    positions = np.repeat(np.arange(wanted.size), counts)
-    chosen = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + begin[positions]]
+    positions = np.repeat(np.arange(wanted.size), intp(counts))
+    chosen = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, intp(counts)) + begin[positions]]
     places = a.places[:, chosen]
     places[dim] = positions
     shape = (*a.shape[:dim], wanted.size, *a.shape[dim + 1:])

@@ -14,7 +14,8 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.plugins.hparams import summary as hparams_summary
+from tensorboard.plugins.hparams import api_pb2, metadata
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
 from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
@@ -88,6 +89,16 @@ def _image(tensor: Any, dataformats: str) -> Summary.Image:
     Image.fromarray(pixels).save(file, format="PNG")
     height, width, channels = pixels.shape
     return Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=file.getvalue())
+
+
+def _kind(hparam: str | float) -> tuple[int, str]:
+    """The type of a hyper-parameter, and the field of a protobuf Value that holds it."""
+    return (api_pb2.DATA_TYPE_STRING, "string_value") if isinstance(hparam, str) else (api_pb2.DATA_TYPE_FLOAT64, "number_value")
+
+
+def _hparams_summary(tag: str, data: HParamsPluginData) -> Summary:
+    plugin = SummaryMetadata.PluginData(plugin_name=metadata.PLUGIN_NAME, content=data.SerializeToString())
+    return Summary(value=[Summary.Value(tag=tag, metadata=SummaryMetadata(plugin_data=plugin))])
 
 
 class FileWriter:
@@ -202,14 +213,20 @@ class SummaryWriter:
     def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: Any = None,
                     run_name: str | None = None, global_step: Any = None) -> None:
         """The hyper-parameters of a run and the metrics that came of them, in a folder of their own."""
-        known = {name: value if isinstance(value, (bool, str)) else _scalar(value) for name, value in hparam_dict.items()}
+        known = {name: value if isinstance(value, str) else _scalar(value) for name, value in hparam_dict.items()}
         folder = os.path.join(str(self.log_dir), run_name or str(time.time()))
         writer = self._make_writer(folder)
-        metrics = [hparams_summary.api_pb2.MetricInfo(name=hparams_summary.api_pb2.MetricName(tag=tag)) for tag in metric_dict]
-        infos = [hparams_summary.api_pb2.HParamInfo(name=name) for name in known]
-        writer.add_summary(hparams_summary.experiment_pb(hparam_infos=infos, metric_infos=metrics))
-        writer.add_summary(hparams_summary.session_start_pb(hparams=known))
-        writer.add_summary(hparams_summary.session_end_pb(hparams_summary.api_pb2.STATUS_SUCCESS))
+        metrics = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=tag)) for tag in metric_dict]
+        infos = [api_pb2.HParamInfo(name=name, type=_kind(value)[0]) for name, value in known.items()]
+        for info in infos:
+            info.domain_discrete.extend((hparam_domain_discrete or {}).get(info.name, ()))
+        started = SessionStartInfo()
+        for name, value in known.items():
+            setattr(started.hparams[name], _kind(value)[1], value)
+        for tag, part in ((metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=infos, metric_infos=metrics)}),
+                          (metadata.SESSION_START_INFO_TAG, {"session_start_info": started}),
+                          (metadata.SESSION_END_INFO_TAG, {"session_end_info": SessionEndInfo(status=api_pb2.STATUS_SUCCESS)})):
+            writer.add_summary(_hparams_summary(tag, HParamsPluginData(version=metadata.PLUGIN_DATA_VERSION, **part)))
         for tag, value in metric_dict.items():
             writer.add_summary(Summary(value=[Summary.Value(tag=tag, simple_value=_scalar(value))]), global_step)
         writer.close()

@@ -1,4 +1,6 @@
 import torch
+import fastai.callback.progress  # noqa: F401
+import fastai.callback.schedule  # noqa: F401
 from fastai.data.core import DataLoaders
 from fastai.data.load import DataLoader
 from fastai.learner import Learner

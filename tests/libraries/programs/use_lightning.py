@@ -31,9 +31,9 @@ class Model(L.LightningModule):
 
 
 L.seed_everything(0, verbose=False)
-x = torch.randn(64, 4)
+x, unseen = torch.randn(64, 4), torch.randn(64, 4)
 train = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16, shuffle=True)
-val = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=32)
+val = DataLoader(TensorDataset(unseen, unseen.sum(1, keepdim=True)), batch_size=32)
 with tempfile.TemporaryDirectory() as folder:
     checkpoint = ModelCheckpoint(folder, monitor="val")
     trainer = L.Trainer(max_epochs=3, accelerator="cpu", callbacks=[checkpoint, EarlyStopping("val")], logger=False,

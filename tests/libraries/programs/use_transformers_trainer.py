@@ -2,7 +2,7 @@ import tempfile
 
 import torch
 from torch.utils.data import Dataset
-from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+from transformers import BertConfig, BertForSequenceClassification, PrinterCallback, Trainer, TrainingArguments
 
 
 class Sentences(Dataset):
@@ -24,6 +24,7 @@ with tempfile.TemporaryDirectory() as folder:
     arguments = TrainingArguments(output_dir=folder, max_steps=20, per_device_train_batch_size=8, learning_rate=1e-3,
                                   logging_steps=5, save_steps=10, report_to=[], use_cpu=True, disable_tqdm=True, seed=3)
     trainer = Trainer(model=model, args=arguments, train_dataset=Sentences(), eval_dataset=Sentences())
+    trainer.remove_callback(PrinterCallback)  # prints seconds
     result = trainer.train()
     print(result.global_step, result.training_loss)
     print(trainer.evaluate()["eval_loss"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from importlib import import_module
 from typing import Any
 
 from whygrad.autograd import inspection
 from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled, is_multithreading_enabled
 from whygrad.autograd.graph import increment_version
 from whygrad.base.unsupported import missing
-from whygrad.compat._C import _autograd, _functions
+from whygrad.compat._C import _autograd, _functions, _functorch
 from whygrad.core.modes import grad_state
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor
@@ -25,9 +26,9 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
     if name == "_nn":
-        from importlib import import_module
-
         return import_module("whygrad.compat._C._nn")
+    if name == "_VariableFunctions":
+        return import_module("whygrad.compat.private")._VF
     return missing(f"torch._C.{name}")
 
 

@@ -1,0 +1,6 @@
+import torch
+from calflops import calculate_flops
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 2))
+print(*calculate_flops(model, input_shape=(1, 3, 8, 8), print_results=False))
