@@ -3,7 +3,7 @@
 from whygrad.base.door import SPECS
 from whygrad.base.unsupported import absent_from
 from whygrad.functional import linalg as _functions
-from whygrad.functional.factor import LinAlgError
+from whygrad.functional.matrices import LinAlgError
 from whygrad.functional.run import linalg_function
 
 linalg_function()(_functions.matmul)

@@ -18,7 +18,8 @@ DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat
 UFUNCS = sorted(name for name, row in TABLE.items() if row.broadcasts and isinstance(getattr(raw, name), np.ufunc))
 # Random fills, changes of the view itself, words that take a Python function; targets that are a vector or a batch of matrices.
 LEFT_OUT = {"bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_",
-            "requires_grad_", "rename_", "retain_grad_", "share_memory_", "resize_", "resize_as_", "set_", "detach_",
+            "requires_grad_", "rename_", "retain_grad_", "share_memory_", "resize_", "resize_as_", "resize_as_sparse_",
+            "set_", "detach_",
             "sparse_resize_", "sparse_resize_and_clear_", "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_",
             "unsqueeze_", "as_strided_", "apply_", "map_", "map2_", "addmv_", "baddbmm_"}
 WORDS = sorted(name for name in dir(torch.Tensor) if name.endswith("_") and not name.startswith("_")

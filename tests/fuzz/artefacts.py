@@ -22,6 +22,8 @@ REASONS = {
     "hook of a view": "torch 2.13 crashes in register_hook of a view whose base was written, unless its grad_fn was looked at "
                       "before: it is, after every statement",
     "jumps": "sign, remainder, floor or a comparison of what is 0 but for rounding: the tables compare with numbers beside 0",
+    "booleans": "torch's derivative of logaddexp subtracts booleans, which it refuses",
+    "mixed kinds": "torch's derivatives of where of real and complex numbers, and of addcdiv and addcmul of integers, fail",
     "half sums": "torch adds half precision in another order in each of its kernels: compared in float64 alone",
 }
 
@@ -34,7 +36,7 @@ def avoided(statement: str, names: dict[str, Any]) -> str | None:
                 t is not target and isinstance(t, torch.Tensor) and _share_memory(target, t) for t in names.values())):
             return REASONS["resized"]
     used = [t for name in dict.fromkeys(re.findall(r"\bv\d+\b", statement)) if isinstance(t := names.get(name), torch.Tensor)]
-    writes = re.match(r"(v\d+)(\.\w+_\(|\[.*\] =|\.data)", statement) or re.search(r"out=(v\d+)", statement)
+    writes = re.match(r"(?:with .*?: )?(v\d+)(\.\w+_\(|\[.*\] =|\.data)", statement) or re.search(r"out=(v\d+)", statement)
     if writes:
         target = names.get(writes[1])
         if isinstance(target, torch.Tensor):
@@ -45,6 +47,11 @@ def avoided(statement: str, names: dict[str, Any]) -> str | None:
                 return REASONS["integer history"]
     if "gelu" in statement and any(t.dtype is torch.float32 and t.isinf().any() for t in used):
         return REASONS["gelu"]
+    kinds = {"complex" if t.is_complex() else "real" if t.is_floating_point() else "integer" for t in used}
+    if ("where(" in statement and {"complex", "real"} <= kinds) or ("torch.addc" in statement and "integer" in kinds):
+        return REASONS["mixed kinds"]
+    if "logaddexp" in statement and any(t.dtype is torch.bool for t in used):
+        return REASONS["booleans"]
     if re.search(r"v\d+\[-?\d+\]", statement) and any(not t.dim() for t in used):
         return REASONS["select of a number"]
     return None

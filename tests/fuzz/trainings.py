@@ -22,8 +22,9 @@ Case = dict[str, Any]
 LAYERS = ["torch.nn.Linear({i}, {o})", "torch.nn.Sequential(torch.nn.Linear({i}, {o}), torch.nn.Tanh())",
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}, bias=False), torch.nn.ReLU())",
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}), torch.nn.GELU(), torch.nn.LayerNorm({o}))",
-          # Without a bias: its gradient would be 0 but for rounding, which Adam scales up to a whole step. Widths begin at 3 for
-          # the same reason: a LayerNorm of two elements gives 1 and -1.
+          # Without a bias: its gradient would be 0 but for rounding, which Adam scales up to a whole step; so is that of a bias
+          # before, which Rprop follows at full speed. Widths begin at 3 for the same reason: a LayerNorm of two elements gives 1
+          # and -1.
           "torch.nn.Sequential(torch.nn.Linear({i}, {o}, bias=False), torch.nn.BatchNorm1d({o}), torch.nn.SiLU())",
           "torch.nn.Sequential(torch.nn.Dropout(0.25), torch.nn.Linear({i}, {o}))",
           "torch.nn.Sequential(torch.nn.Unflatten(1, (1, {i})), torch.nn.Conv1d(1, {o}, {i}), torch.nn.Flatten())",
@@ -81,7 +82,8 @@ class Trainings:
     name = "trainings"
 
     def make(self, choose: random.Random) -> Case:
-        return {"seed": choose.randrange(1000), "layers": [choose.choice(LAYERS) for _ in range(choose.randint(1, 3))],
+        layers = [choose.choice(LAYERS) for _ in range(choose.randint(1, 3))]
+        return {"seed": choose.randrange(1000), "layers": sorted(layers, key=lambda layer: "BatchNorm" not in layer),
                 "width": choose.randint(3, 8), "loss": choose.choice(LOSSES), "optimizer": choose.choice(OPTIMIZERS),
                 "scheduler": choose.choice(SCHEDULERS), "before": choose.randint(0, 5), "after": choose.randint(1, 5),
                 "clip": choose.choice(["pass", "pass", "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)"]),

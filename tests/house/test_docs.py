@@ -58,6 +58,15 @@ def test_the_page_of_explanations() -> None:
         assert 1000 < (ROOT / "docs" / picture).stat().st_size < 200_000
 
 
+def test_the_page_of_compile() -> None:
+    scope: dict[str, object] = {}
+    for block in python_blocks((ROOT / "docs" / "compile.md").read_text()):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block, "compile.md", "exec"), scope)
+        assert output.getvalue().splitlines() == re.findall(r"^print\(.*\)  # (.*)", block, re.MULTILINE)
+
+
 def test_the_page_of_pytorch(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "pytorch.md").read_text()
     program, *more = python_blocks(text)

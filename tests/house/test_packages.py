@@ -14,7 +14,7 @@ SOURCE = Path(whygrad.__file__).parent
 
 # From the lowest to the highest.
 ORDER = ["base", "ops", "backends", "_rng", "kernels", "core", "functional", "autograd", "sparse", "nn", "func", "optim",
-         "distributions", "amp", "io", "utils", "profiler", "testing", "signal", "compat", "fx",
+         "distributions", "amp", "io", "utils", "distributed", "profiler", "testing", "signal", "compilation", "compat", "fx",
          "why", "for_whygrad", "for_torch"]
 # The thin interface through which everything is recorded counts as part of the lowest package.
 RECORDING = "whygrad.why.record"

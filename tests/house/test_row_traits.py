@@ -36,9 +36,11 @@ NOT_ROWS = {
     "why/edits/": "words of the user's source text",
     "amp/casting.py": "functions of torch, by what autocast does with them",
     "functional/out_dtypes.py": "functions of torch, by what they say of an `out` that does not fit",
+    "functional/segments.py": "kinds of reduction, as torch calls them in an argument",
     "nn/lazy.py": "operators of Python",
     "why/audit/subjects/loss_inputs.py": "activations, by what losses expect of them",
     "sparse/dispatch.py": "methods of dense tensors",
+    "compilation/observe.py": "methods of NumPy's arrays, and functions of Python",
 }
 
 

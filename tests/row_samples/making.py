@@ -35,7 +35,7 @@ def imaginary(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) 
 
 
 def whole(*numbers: Any) -> np.ndarray:
-    return np.array(numbers)
+    return np.array(numbers, np.int64)
 
 
 def some(*numbers: Any) -> np.ndarray:

@@ -34,7 +34,7 @@ def frozen(table: Any, index: Any, row: int) -> Any:
 
 def by_frequency(table: Any, index: Any) -> Any:
     """An embedding whose rows learn more slowly the more often they are used."""
-    return table[index] / np.bincount(index.ravel())[index][..., None]
+    return table[index] / np.bincount(index.ravel().astype(np.intp))[index][..., None]
 
 
 SOFTMAX = [*(case(real(2, 3), axis=(axis,)) for axis in (0, 1)), case(real(), axis=()), case(real(0, 3), axis=(1,)),

@@ -36,6 +36,8 @@ SAMPLES |= {
             case(real(3), axis=(0,), keepdims=False, correction=0.5),
             case(real(1), axis=(0,), keepdims=False, correction=1, kink=True),
             case(real(1), axis=None, keepdims=False, correction=1, kink=True)],
+    "std_complex": [case(imaginary(2, 3), axis=(1,), keepdims=False, correction=1),
+                    case(imaginary(3), axis=None, keepdims=False, correction=0)],
     "var_complex": [case(imaginary(2, 3), axis=(1,), keepdims=False, correction=1),
                     case(imaginary(3), axis=None, keepdims=False, correction=0)],
     "std": [*reductions(correction=1)[:4], case(some(1.0, 1.0), axis=(0,), keepdims=False, correction=1, kink=True)],

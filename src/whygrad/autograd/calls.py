@@ -81,7 +81,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         results = function(roots_of, gradients, given, create_graph, allow_unused)
     else:
         results = _gradients(roots_of, root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
-    why.tell("graded", roots_of, results, create_graph)
+    why.tell("graded", roots_of, results, create_graph, given)
     if materialize_grads:
         results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -37,7 +38,7 @@ def history_of_view(view: Any) -> Any:
     if process_state.replay_views:
         with enable_grad():
             return replay(view.base, view.steps, tensor)._view.node
-    return AsStrided(source(view.base), view.steps)
+    return _kind_of(view.steps)(source(view.base), view.steps)
 
 
 def gradient_of_steps(steps: Steps | None, g: Any, vocabulary: Any) -> Any:
@@ -87,6 +88,17 @@ class AsStrided(Node):
 
 
 AsStrided.__name__ = AsStrided.__qualname__ = "AsStridedBackward0"
+
+
+@functools.cache
+def _called(node: str) -> type[AsStrided]:
+    return type(node, (AsStrided,), {"__slots__": ()})
+
+
+def _kind_of(steps: Any) -> type[AsStrided]:
+    """torch makes a view anew by its last function, and not as a strided one, if strides cannot say what that one does."""
+    last = steps[1]
+    return _called(last.node) if last.name in TURNING or last.name.startswith("view_as_") else AsStrided
 
 
 class CopySlices(Node):

@@ -6,21 +6,12 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad.distributions import constraints
+from whygrad.distributions import constraints, utils
 from whygrad.distributions.derived import TransformedDistribution
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.probs_or_logits import ProbsOrLogits
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
-from whygrad.distributions.utils import (
-    Values,
-    _Number,
-    broadcast_all,
-    clamp_probs,
-    euler_constant,
-    lazy_property,
-    logits_to_probs,
-)
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import binary_cross_entropy_with_logits, one_hot
 
@@ -78,7 +69,7 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, concentration: Values, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: utils.Values, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration: Any = concentration
@@ -133,10 +124,10 @@ class Beta(ExponentialFamily):
     _parts = ("_dirichlet",)
 
     def __init__(self, concentration1: Real, concentration0: Real, validate_args: bool | None = None) -> None:
-        if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
+        if isinstance(concentration1, utils._Number) and isinstance(concentration0, utils._Number):
             both = torch.tensor([float(concentration1), float(concentration0)])
         else:
-            both = torch.stack(broadcast_all(concentration1, concentration0), -1)
+            both = torch.stack(utils.broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
@@ -205,7 +196,7 @@ class Kumaraswamy(TransformedDistribution):
 
     def entropy(self) -> Any:
         t1, t0 = 1 - self.concentration1.reciprocal(), 1 - self.concentration0.reciprocal()
-        harmonic = (self.concentration0 + 1).digamma() + euler_constant
+        harmonic = (self.concentration0 + 1).digamma() + utils.euler_constant
         return t0 + t1 * harmonic - self.concentration1.log() - self.concentration0.log()
 
 
@@ -226,13 +217,13 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
-            self.probs = clamp_probs(self.probs)
+            self.probs = utils.clamp_probs(self.probs)
         self._lims = lims
         Distribution.__init__(self, self._param.size(), validate_args=validate_args)
 
-    @lazy_property
+    @utils.lazy_property
     def probs(self) -> Any:
-        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
+        return utils.clamp_probs(utils.logits_to_probs(self.logits, is_binary=True))
 
     def _stable(self) -> Any:
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
@@ -270,7 +261,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
 
     @validated
     def log_prob(self, value: Any) -> Any:
-        logits, value = broadcast_all(self.logits, value)
+        logits, value = utils.broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     @validated

@@ -15,16 +15,7 @@ from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.func.arguments import (
-    Argnums,
-    check_outputs,
-    check_tensors,
-    chosen,
-    refuse_complex,
-    replaced,
-    split_aux,
-    wrapped_argnums,
-)
+from whygrad.func import arguments
 from whygrad.func.reverse import _run_for_vjp, bases, jacrev, recording
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap
@@ -37,28 +28,30 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     return _jvp(func, primals, tangents, None, strict, has_aux)
 
 
-def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Argnums | None, strict: bool, has_aux: bool) -> Any:
+def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: arguments.Argnums | None, strict: bool,
+         has_aux: bool) -> Any:
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{CALL}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    given = primals if argnums is None else chosen(primals, wrapped_argnums(argnums, len(primals)))
+    given = primals if argnums is None else arguments.chosen(primals, arguments.wrapped_argnums(argnums, len(primals)))
     leaves, spec = tree_flatten(given)
     directions, directions_spec = tree_flatten(tangents)
     if spec != directions_spec:
         raise RuntimeError(f"{CALL}: Expected primals and tangents to have the same python structure. For example, if primals "
                            "is a tuple of 3 tensors, tangents also must be. Got primals with structure "
                            f"{spec} and tangents with structure {directions_spec}")
-    check_tensors(leaves, CALL, "primals")
-    check_tensors(directions, CALL, "tangents")
+    arguments.check_tensors(leaves, CALL, "primals")
+    arguments.check_tensors(directions, CALL, "tangents")
     level = DualLevel()
     try:
         with transforming(Derivative(func, primals)), entered(level), _set_fwd_grad_enabled(True):
             duals = tree_unflatten([attach_tangent(level, x, t) for x, t in zip(leaves, directions, strict=True)], spec)
-            args = duals if argnums is None else replaced(primals, duals, wrapped_argnums(argnums, len(primals)))
+            args = duals if argnums is None else arguments.replaced(
+                primals, duals, arguments.wrapped_argnums(argnums, len(primals)))
             output, aux = func(*args), None
             if has_aux:
-                output, aux = split_aux(output, CALL)
+                output, aux = arguments.split_aux(output, CALL)
             outputs, output_spec = tree_flatten(output)
-            check_outputs(outputs, CALL)
+            arguments.check_outputs(outputs, CALL)
             changes = [_tangent_or_zeros(level, t, strict) for t in outputs]
     finally:
         level.clear()
@@ -76,20 +69,20 @@ def _tangent_or_zeros(level: DualLevel, t: Tensor, strict: bool) -> Tensor:
     return wrap(np.zeros(t._array.shape, t._array.dtype))
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *,
+def jacfwd(func: Callable[..., Any], argnums: arguments.Argnums = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:
     """The function that computes the Jacobian of `func` in forward mode, all columns at once."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any) -> Any:
-        refuse_complex("jacfwd", tree_flatten(args)[0], "inputs")
-        primals = args if argnums is None else chosen(args, wrapped_argnums(argnums, len(args)))
+        arguments.refuse_complex("jacfwd", tree_flatten(args)[0], "inputs")
+        primals = args if argnums is None else arguments.chosen(args, arguments.wrapped_argnums(argnums, len(args)))
         leaves, spec = tree_flatten(primals)
         basis = tree_unflatten(next(iter(bases(leaves))), spec)
 
         def column(direction: Any) -> Any:
             output, change, *aux = _jvp(func, args, direction, argnums, False, has_aux)
-            refuse_complex("jacfwd", tree_flatten(output)[0], "outputs")
+            arguments.refuse_complex("jacfwd", tree_flatten(output)[0], "outputs")
             return (change, aux[0]) if has_aux else change
 
         results = vmap(column, randomness=randomness)(basis)
@@ -113,7 +106,7 @@ def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     return [xp.reshape(piece, shape=(*piece._array.shape[:-1], *x._array.shape)) for piece, x in zip(pieces, inputs, strict=True)]
 
 
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., Any], argnums: arguments.Argnums = 0) -> Callable[..., Any]:
     """The function that computes the second derivatives of `func`."""
     return jacfwd(jacrev(func, argnums), argnums)
 

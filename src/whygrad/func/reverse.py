@@ -21,20 +21,12 @@ from whygrad.base.version import InferenceVersion, unwritten
 from whygrad.core.modes import grad_state
 from whygrad.core.node import AccumulateGrad
 from whygrad.core.tensor import Tensor, source, wrap
-from whygrad.func.arguments import (
-    Argnums,
-    check_outputs,
-    chosen,
-    refuse_complex,
-    replaced,
-    split_aux,
-    wrapped_argnums,
-)
+from whygrad.func import arguments
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import vmap
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(func: Callable[..., Any], argnums: arguments.Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that computes the gradient of `func`, which returns a scalar, by the arguments at `argnums`.
 
     With `has_aux`, `func` returns (scalar, aux), and the result is (gradient, aux).
@@ -48,7 +40,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return wrapper
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(func: Callable[..., Any], argnums: arguments.Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """As `grad`, but the function returns (gradient, value), or (gradient, (value, aux))."""
 
     @functools.wraps(func, updated=())
@@ -72,15 +64,15 @@ def recording() -> AbstractContextManager[None]:
 class _Run:
     """One evaluation of a function on variables, to be differentiated."""
 
-    def __init__(self, args: tuple[Any, ...], argnums: Argnums | None) -> None:
+    def __init__(self, args: tuple[Any, ...], argnums: arguments.Argnums | None) -> None:
         # Whether operations are recorded outside of this derivative, which may itself be differentiated.
         self.outer_grad = grad_state.grad
-        given = args if argnums is None else chosen(args, wrapped_argnums(argnums, len(args)))
+        given = args if argnums is None else arguments.chosen(args, arguments.wrapped_argnums(argnums, len(args)))
         leaves, self.spec = tree_flatten(given)
         self.variables = [self._variable(x) for x in leaves]
         self.leads_beyond = any(x.requires_grad for x in leaves)
         new = tree_unflatten(self.variables, self.spec)
-        self.args = new if argnums is None else replaced(args, new, wrapped_argnums(argnums, len(args)))
+        self.args = new if argnums is None else arguments.replaced(args, new, arguments.wrapped_argnums(argnums, len(args)))
         self.outputs: list[Tensor] = []
         self.output_spec: Any = None
 
@@ -178,14 +170,14 @@ def _cut(t: Tensor) -> Tensor:
     return result
 
 
-def _grad_and_value(func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...],
+def _grad_and_value(func: Callable[..., Any], argnums: arguments.Argnums, has_aux: bool, args: tuple[Any, ...],
                     kwargs: dict[str, Any]) -> tuple[Any, Any]:
     call = "grad_and_value(f)(*args)"
     run = _Run(args, argnums)
     with run.transforming(func, kwargs), recording():
         output, aux = func(*run.args, **kwargs), None
         if has_aux:
-            output, aux = split_aux(output, call)
+            output, aux = arguments.split_aux(output, call)
         if not isinstance(output, Tensor):
             raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(output)}")
         if output._array.ndim:
@@ -201,16 +193,16 @@ def _grad_and_value(func: Callable[..., Any], argnums: Argnums, has_aux: bool, a
     return gradient, (output, run.released(aux)) if has_aux else output
 
 
-def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None,
+def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: arguments.Argnums | None,
                  has_aux: bool) -> tuple[_Run, Any, Any]:
     call = "vjp(f, *primals)"
     run = _Run(args, argnums)
     with run.transforming(func, {}), recording():
         output, aux = func(*run.args), None
         if has_aux:
-            output, aux = split_aux(output, call)
+            output, aux = arguments.split_aux(output, call)
         run.finish(output)
-    check_outputs(run.outputs, call)
+    arguments.check_outputs(run.outputs, call)
     for t in run.outputs:
         if t._array.dtype.kind not in "fcV":
             raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
@@ -218,7 +210,7 @@ def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnu
     return run, run.released(output), run.released(aux)
 
 
-def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+def jacrev(func: Callable[..., Any], argnums: arguments.Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
            _preallocate_and_copy: bool = False) -> Callable[..., Any]:
     """The function that computes the Jacobian of `func` in reverse mode: all rows at once, or `chunk_size` at a time."""
     if not (chunk_size is None or chunk_size > 0):
@@ -226,10 +218,10 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any) -> Any:
-        refuse_complex("jacrev", tree_flatten(args)[0], "inputs")
+        arguments.refuse_complex("jacrev", tree_flatten(args)[0], "inputs")
         run, output, aux = _run_for_vjp(func, args, argnums, has_aux)
         outputs, output_spec = tree_flatten(output)
-        refuse_complex("jacrev", outputs, "outputs")
+        arguments.refuse_complex("jacrev", outputs, "outputs")
 
         def pull_one(basis: Any) -> Any:
             """The vjp for a batch of one, without vmap: so functions that vmap does not support can be differentiated."""

@@ -221,7 +221,7 @@ def prelu(input: Any, weight: Any) -> Any:
     if input.dtype is not read_tensor("prelu", weight, "weight", 2).dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
                            f"{weight.dtype.scalar_name}")
-    if weight.ndim > 1:
+    if weight.ndim > 1 and (weight._array.size == 1 or input.ndim < 2 or input.shape[1] == weight._array.size):
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     count = weight._array.size
     if count != 1:

@@ -10,10 +10,10 @@ from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace
-from whygrad.functional.arguments import check_kinds, read_number, read_tensor
+from whygrad.functional.arguments import check_kinds, check_range, read_number, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import check_addmm, check_bmm, check_mv, check_vectors, not_on_cpu
-from whygrad.functional.old_order import in_old_order
+from whygrad.functional.old_order import takes_old_order
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import public, with_out, write
 from whygrad.functional.shape import expanded_shape
@@ -82,6 +82,9 @@ def _read_scales(name: str, names: tuple[str, str], input: Any, a: Any, b: Any, 
         for argument, value in (("beta", beta), ("alpha", alpha)):
             _check_scale(argument, value, result)
         whole = result.category < 2
+    elif isinstance(beta, complex) or isinstance(alpha, complex):
+        check_range(beta, input.dtype)
+        check_range(alpha, input.dtype)
     return {"beta": int(beta), "alpha": int(alpha)} if whole else {"beta": beta, "alpha": alpha}
 
 
@@ -127,82 +130,71 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
 
 
 @public(autocast="lower")
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *old: Any, beta: float = 1, alpha: float = 1, out_dtype: Any = None,
+@takes_old_order
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1, out_dtype: Any = None,
           out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
     if out_dtype is not None:
         raise not_on_cpu("addmm")
-    if old:
-        return in_old_order(addmm, "addmm", ("mat1", "mat2"), ("beta", "alpha"), input, mat1, mat2, *old)
     return _add_product("addmm", ("mat1", "mat2"), input, mat1, mat2, beta, alpha, out)
 
 
 @public(function=False)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
-    if old:
-        return in_old_order(addmm_, "addmm_", ("mat1", "mat2"), ("beta", "alpha"), self, mat1, mat2, *old)
+@takes_old_order
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _add_product_("addmm", ("mat1", "mat2"), self, mat1, mat2, beta, alpha)
 
 
 @public()
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
+@takes_old_order
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
-    if old:
-        return in_old_order(addmv, "addmv", ("mat", "vec"), ("beta", "alpha"), input, mat, vec, *old)
     return _add_product("addmv", ("mat", "vec"), input, mat, vec, beta, alpha, out)
 
 
 @public(function=False)
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
-    if old:
-        return in_old_order(addmv_, "addmv_", ("mat", "vec"), ("beta", "alpha"), input, mat, vec, *old)
+@takes_old_order
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _add_product_("addmv", ("mat", "vec"), input, mat, vec, beta, alpha)
 
 
 @public()
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *old: Any, beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
+@takes_old_order
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    if old:
-        return in_old_order(addr, "addr", ("vec1", "vec2"), ("beta", "alpha"), input, vec1, vec2, *old)
     return _add_product("addr", ("vec1", "vec2"), input, vec1, vec2, beta, alpha, out)
 
 
 @public(function=False)
-def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
-    if old:
-        return in_old_order(addr_, "addr_", ("vec1", "vec2"), ("beta", "alpha"), self, vec1, vec2, *old)
+@takes_old_order
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _add_product_("addr", ("vec1", "vec2"), self, vec1, vec2, beta, alpha)
 
 
 @public(autocast="lower")
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any,
-            beta: float = 1, alpha: float = 1, out_dtype: Any = None, out: Any = None) -> Tensor:
+@takes_old_order
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1, out_dtype: Any = None,
+            out: Any = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     if out_dtype is not None:
         raise not_on_cpu("baddbmm")
-    if old:
-        return in_old_order(baddbmm, "baddbmm", ("batch1", "batch2"), ("beta", "alpha"), input, batch1, batch2, *old)
     return _add_product("baddbmm", ("batch1", "batch2"), input, batch1, batch2, beta, alpha, out)
 
 
 @public(function=False)
-def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
-    if old:
-        return in_old_order(baddbmm_, "baddbmm_", ("batch1", "batch2"), ("beta", "alpha"), self, batch1, batch2, *old)
+@takes_old_order
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _add_product_("baddbmm", ("batch1", "batch2"), self, batch1, batch2, beta, alpha)
 
 
 @public(autocast="lower")
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any,
-           beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
+@takes_old_order
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    if old:
-        return in_old_order(addbmm, "addbmm", ("batch1", "batch2"), ("beta", "alpha"), input, batch1, batch2, *old)
     return _add_product("addbmm", ("batch1", "batch2"), input, batch1, batch2, beta, alpha, out)
 
 
 @public(function=False)
-def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
-    if old:
-        return in_old_order(addbmm_, "addbmm_", ("batch1", "batch2"), ("beta", "alpha"), self, batch1, batch2, *old)
+@takes_old_order
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _add_product_("addbmm", ("batch1", "batch2"), self, batch1, batch2, beta, alpha)

@@ -9,14 +9,7 @@ from whygrad.base.dtypes import c_name
 from whygrad.core.record import apply, compiled, tracked_nodes
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
-from whygrad.functional.arguments import (
-    check_int,
-    check_range,
-    check_tensors,
-    invalid_combination,
-    read_number,
-    wrong_type,
-)
+from whygrad.functional import arguments
 from whygrad.functional.dispatch import (
     ANYTHING,
     FLOATS,
@@ -35,7 +28,7 @@ from whygrad.functional.dispatch import (
     short_for_two,
 )
 from whygrad.functional.inplace import check_castable, writer
-from whygrad.functional.old_order import in_old_order
+from whygrad.functional.old_order import takes_old_order
 from whygrad.functional.promotion import as_number, cast, promote, result_dtype, rounded_number
 from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
@@ -87,10 +80,10 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
         a, b = as_operand(input), as_operand(other)
         if a is NotImplemented:
-            raise wrong_type(caller, "input", 1, "Tensor", input)
+            raise arguments.wrong_type(caller, "input", 1, "Tensor", input)
         if b is NotImplemented:
-            raise wrong_type(caller, "other", 2, "Tensor", other)
-        alpha = read_number(caller, "alpha", None, alpha)
+            raise arguments.wrong_type(caller, "other", 2, "Tensor", other)
+        alpha = arguments.read_number(caller, "alpha", None, alpha)
         if caller != name:
             check_inplace(a, (a, b))
         if name == "sub":
@@ -103,18 +96,16 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             b, alpha = rounded_number(b, dtype, name) * rounded_number(alpha, dtype, name), 1
         return a, b, alpha, dtype
 
-    def function(input: Any, other: Any, *old: Any, alpha: Any = ONE, out: Any = None) -> Any:
-        if old:
-            return in_old_order(function, name, ("other",), ("alpha",), input, other, *old)
+    @takes_old_order
+    def function(input: Any, other: Any, *, alpha: Any = ONE, out: Any = None) -> Any:
         a, b, alpha, dtype = operands(name, input, other, alpha)
         a, b = promote(name, a, b, dtype=dtype)
         result = (apply(row, a, b) if alpha == 1 else
                   apply(scaled, a, b, alpha=rounded_number(alpha, dtype, name)))
         return with_out(name, result, out, input, other)
 
-    def written(self: Any, other: Any, *old: Any, alpha: Any = ONE) -> Any:
-        if old:
-            return in_old_order(written, f"{name}_", ("other",), ("alpha",), self, other, *old)
+    @takes_old_order
+    def written(self: Any, other: Any, *, alpha: Any = ONE) -> Any:
         if alpha is ONE and is_at_home(other, self._array.dtype):
             return write_number(self, other)
         if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
@@ -141,7 +132,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
     b = as_operand(other)
     if not isinstance(input, Tensor) or b is NotImplemented:
-        raise invalid_combination("rsub", input, other)
+        raise arguments.invalid_combination("rsub", input, other)
     _check_no_bools(input, b)
     dtype = result_dtype(input, b)
     _check_alpha(alpha, dtype)
@@ -152,10 +143,10 @@ def _operands(name: str, input: Any, other: Any, *, overloaded: bool = False) ->
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:
         if overloaded:
-            raise invalid_combination(name, input, other)
+            raise arguments.invalid_combination(name, input, other)
         position = 1 if a is NotImplemented else 2
-        raise wrong_type(name, ("input", "other")[position - 1], position, "Tensor", (input, other)[position - 1])
-    check_int(b)
+        raise arguments.wrong_type(name, ("input", "other")[position - 1], position, "Tensor", (input, other)[position - 1])
+    arguments.check_int(b)
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
         a = number_as_tensor(a)
     return a, b
@@ -243,7 +234,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
         return apply(TABLE["pow_number"], input, exponent=exponent)
     a, b = as_operand(input), as_operand(exponent)
     if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
-        raise invalid_combination("pow", input, exponent)
+        raise arguments.invalid_combination("pow", input, exponent)
     dtype = result_dtype(a, b)
     if not isinstance(b, Tensor):
         _check_integer_power(dtype, b)
@@ -261,7 +252,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 def pow_(self: Any, exponent: Any) -> Any:
     b = as_operand(exponent)
     if b is NotImplemented:
-        raise invalid_combination("pow_", self, exponent)
+        raise arguments.invalid_combination("pow_", self, exponent)
     if isinstance(b, Tensor):
         return write("pow", self, self, b, computes_in=settled(POW))
     dtype = result_dtype(self, b)
@@ -287,7 +278,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`pow` in double precision."""
     a, b = as_operand(input), as_operand(exponent)
     if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
-        raise invalid_combination("float_power", input, exponent)
+        raise arguments.invalid_combination("float_power", input, exponent)
     dtype = _double(a, b)
     if isinstance(out, Tensor) and out.dtype is not dtype:
         raise RuntimeError(f"the output given to float_power has dtype {out.dtype.scalar_name} but the operation's "
@@ -300,7 +291,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 def float_power_(self: Any, exponent: Any) -> Any:
     b = as_operand(exponent)
     if b is NotImplemented:
-        raise invalid_combination("float_power_", self, exponent)
+        raise arguments.invalid_combination("float_power_", self, exponent)
     dtype = _double(self, b)
     if self.dtype is not dtype:
         raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's "
@@ -311,7 +302,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
 def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
     given, weight = weight, as_operand(weight)
     if not isinstance(input, Tensor) or not isinstance(end, Tensor) or weight is NotImplemented:
-        raise invalid_combination(name, input, end, given)
+        raise arguments.invalid_combination(name, input, end, given)
     others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
     for argument, t in others.items():
         if t.dtype is not input.dtype:
@@ -321,7 +312,7 @@ def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
     takes = Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}")
     takes.check_after_shapes(input.dtype, input, *others.values())
     if not isinstance(weight, Tensor):
-        check_range(weight, input.dtype)
+        arguments.check_range(weight, input.dtype)
     return weight
 
 
@@ -358,23 +349,23 @@ def _addc(name: str) -> None:
     """`addcmul` and `addcdiv`: input + value * (tensor1 and tensor2 combined)."""
 
     def check(caller: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
-        check_tensors(caller, input=input, tensor1=tensor1, tensor2=tensor2)
+        arguments.check_tensors(caller, input=input, tensor1=tensor1, tensor2=tensor2)
         if name == "addcdiv" and tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
             raise RuntimeError(INTEGER_ADDCDIV)
-        value, dtype = read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2)
+        value, dtype = arguments.read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2)
+        if isinstance(value, complex):
+            arguments.check_range(value, dtype)
         return value if dtype.is_floating_point else as_number(value, dtype, name)
 
-    def function(input: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1, out: Any = None) -> Any:
-        if old:
-            return in_old_order(function, name, ("tensor1", "tensor2"), ("value",), input, tensor1, tensor2, *old)
+    @takes_old_order
+    def function(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
         value = check(name, input, tensor1, tensor2, value)
         takes.check_after_shapes(result_dtype(input, tensor1, tensor2), input, tensor1, tensor2)
         result = apply(TABLE[name], *promote(name, input, tensor1, tensor2), value=value)
         return with_out(name, result, out, input, tensor1, tensor2)
 
-    def written(self: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1) -> Any:
-        if old:
-            return in_old_order(written, f"{name}_", ("tensor1", "tensor2"), ("value",), self, tensor1, tensor2, *old)
+    @takes_old_order
+    def written(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         if type(value) is float and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor) and (
                 self._array.dtype.char in "fd" and self._array.dtype is tensor1._array.dtype is tensor2._array.dtype):
             return write(name, self, self, tensor1, tensor2, value=value)

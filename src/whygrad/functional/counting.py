@@ -9,19 +9,10 @@ import numpy as np
 from whygrad.backends import numpy_counting
 from whygrad.base import dtypes
 from whygrad.base.dtypes import c_name
+from whygrad.base.index_width import intp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, cut, wrap
-from whygrad.functional import return_types
-from whygrad.functional.arguments import (
-    check_kinds,
-    check_range,
-    invalid_combination,
-    is_integer,
-    not_implemented,
-    read_int,
-    read_number,
-    read_tensor,
-)
+from whygrad.functional import arguments, return_types
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import made_under_transforms, public, with_out
@@ -47,12 +38,12 @@ def _asked_for(results: Any, inverse: bool, counts: bool) -> Any:
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
     """The different elements in order; with `dim`, the different slices."""
-    x = read_tensor("unique", input)
+    x = arguments.read_tensor("unique", input)
     if dim is None:
-        check_kinds("unique", x, "biufV")
+        arguments.check_kinds("unique", x, "biufV")
         return _asked_for(apply(TABLE["unique"], x), return_inverse, return_counts)
     axis = dim_of("unique", x, dim)
-    check_kinds("unique_dim", x, "biufV")
+    arguments.check_kinds("unique_dim", x, "biufV")
     _check_selected(x, axis, "unique")
     return _asked_for(apply(TABLE["unique_dim"], x, axis=axis), return_inverse, return_counts)
 
@@ -61,8 +52,8 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:
     """The elements without those that equal their predecessor; with `dim`, the slices."""
-    x = read_tensor("unique_consecutive", input)
-    check_kinds("unique", x, "biufV")
+    x = arguments.read_tensor("unique_consecutive", input)
+    arguments.check_kinds("unique", x, "biufV")
     axis = None if dim is None else dim_of("unique_consecutive", x, dim)
     if axis is not None:
         _check_selected(x, axis, "unique")
@@ -73,12 +64,12 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 @made_under_transforms("looped")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number occurs, or the sum of its weights."""
-    x = read_tensor("bincount", input)
+    x = arguments.read_tensor("bincount", input)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     array = x._array
     if array.dtype.kind not in "iu":
-        raise not_implemented("bincount_cpu", x.dtype)
+        raise arguments.not_implemented("bincount_cpu", x.dtype)
     if array.ndim == 1 and not array.size:
         return wrap(np.zeros(minlength, np.int64))
     if array.ndim != 1 or (array.dtype.kind == "i" and array.min() < 0):
@@ -92,9 +83,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
 @made_under_transforms("looped")
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Tensor:
     """Counts in bins of one width between `min` and `max`; between the extremes of the data if both are equal."""
-    x = read_tensor("histc", input)
-    bins = read_int("histc", "bins", 2, bins)
-    min, max = read_number("histc", "min", 3, min), read_number("histc", "max", 4, max)
+    x = arguments.read_tensor("histc", input)
+    bins = arguments.read_int("histc", "bins", 2, bins)
+    min, max = arguments.read_number("histc", "min", 3, min), arguments.read_number("histc", "max", 4, max)
     dtype = x._array.dtype
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -102,7 +93,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any =
         raise NotImplementedError(f"\"{'linspace_cpu' if dtype.kind == 'b' else 'histogram_cpu'}\" not implemented for "
                                   f"'{x.dtype.scalar_name}'")
     for value in (min, max):
-        check_range(value, x.dtype)
+        arguments.check_range(value, x.dtype)
         if dtype.kind == "u" and value < 0:
             raise RuntimeError(f"value cannot be converted to type {c_name(x.dtype)} without overflow")
     low, high = (float(dtype.type(value)) for value in (min, max))
@@ -115,11 +106,11 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any =
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     if dtype.kind != "f" and dtype.kind != "V":
-        raise not_implemented("histogram_cpu", x.dtype)
+        raise arguments.not_implemented("histogram_cpu", x.dtype)
     places = np.floor((x._array.reshape(-1).astype(np.float64) - low) * (bins / (high - low)))
     inside = (x._array.reshape(-1) >= low) & (x._array.reshape(-1) <= high)
     places = np.minimum(places[inside].astype(np.int64), bins - 1)
-    result = wrap(np.bincount(places, minlength=bins).astype(dtype))
+    result = wrap(np.bincount(intp(places), minlength=bins).astype(dtype))
     result._cause = cut(input, "non-differentiable-op", "counts do not change by small steps")
     return with_out("histc", result, out, input)
 
@@ -167,7 +158,7 @@ def _check_edges(x: Tensor, edges: Tensor, d: int) -> None:
 
 def _histogram(x: Tensor, columns: int, bins: list[Any], range: Any, weight: Any, density: bool) -> Any:
     if x._array.dtype.name not in ("float32", "float64"):
-        raise not_implemented("histogramdd", x.dtype)
+        raise arguments.not_implemented("histogramdd", x.dtype)
     points = (*x._array.shape[:-1], columns) if columns > 1 else (x._array.size, 1)
     if weight is not None:
         if weight._array.shape != points[:-1] and weight._array.shape != x._array.shape:
@@ -186,9 +177,9 @@ def _histogram(x: Tensor, columns: int, bins: list[Any], range: Any, weight: Any
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False,
               out: Any = None) -> Any:
     """Counts (or sums of weights) in bins: a number of them of one width, or their edges."""
-    x = read_tensor("histogram", input)
-    if not isinstance(bins, Tensor) and not is_integer(bins):
-        raise invalid_combination("histogram", input, bins)
+    x = arguments.read_tensor("histogram", input)
+    if not isinstance(bins, Tensor) and not arguments.is_integer(bins):
+        raise arguments.invalid_combination("histogram", input, bins)
     results = _histogram(x, 1, [bins], range, weight, density)
     return with_outs("histogram", return_types.histogram(*results), out, input)
 
@@ -197,11 +188,11 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
 @made_under_transforms("looped")
 def histogramdd(input: Any, bins: Any, *, range: Any = None, density: bool = False, weight: Any = None) -> Any:
     """A histogram in several dims: the last dim of `input` holds the coordinates of a point."""
-    x = read_tensor("histogramdd", input)
+    x = arguments.read_tensor("histogramdd", input)
     if x._array.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     columns = x._array.shape[-1]
-    bins = [bins] * columns if is_integer(bins) else list(bins)
+    bins = [bins] * columns if arguments.is_integer(bins) else list(bins)
     if len(bins) != columns:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     counts, *edges = _histogram(x, columns, bins, range, weight, density)
@@ -213,7 +204,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, density: bool = Fal
 def _search(name: str, sequence: Any, values: Any, out_int32: bool, right: bool, out: Any) -> Tensor:
     x = values if isinstance(values, Tensor) else wrap(np.asarray(values, dtypes.result_dtype([values]).numpy))
     for t in (sequence, x):
-        check_kinds("searchsorted_out_cpu", t, "iufV")
+        arguments.check_kinds("searchsorted_out_cpu", t, "iufV")
     dtype = result_dtype(sequence, x if isinstance(values, Tensor) else values).numpy
     found = numpy_counting.searchsorted(sequence._array.astype(dtype), x._array.astype(dtype), right=right)
     result = wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
@@ -232,7 +223,7 @@ def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, r
                  side: str | None = None, out: Any = None, sorter: Any = None) -> Tensor:
     """Where each element would be put in so that the sequence stays sorted: before its equals, or after (`right`)."""
     if not isinstance(sorted_sequence, Tensor) or not isinstance(input, (Tensor, int, float)):
-        raise invalid_combination("searchsorted", sorted_sequence, input)
+        raise arguments.invalid_combination("searchsorted", sorted_sequence, input)
     own = sorted_sequence._array.shape
     given = input._array.shape if isinstance(input, Tensor) else ()
     if side is not None and side not in ("left", "right"):
@@ -272,7 +263,7 @@ def _check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None) -> Tensor:
     """The bucket of each element: how many boundaries lie below it (or, if `right`, not above it)."""
     if not isinstance(boundaries, Tensor) or not isinstance(input, (Tensor, int, float)):
-        raise invalid_combination("bucketize", input, boundaries)
+        raise arguments.invalid_combination("bucketize", input, boundaries)
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return _search("bucketize", boundaries, input, out_int32, right, out)

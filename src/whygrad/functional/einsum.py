@@ -14,7 +14,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_kinds, read_each, wrong_type
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import private, public
+from whygrad.functional.run import FUNCTIONS, private, public
 from whygrad.ops.table import TABLE
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -177,11 +177,11 @@ def _distinct(t: Tensor, labels: Labels, sizes: dict[int, int]) -> tuple[Tensor,
 
 
 def _without_lonely(t: Tensor, labels: Labels, others: Sequence[Labels], output: Labels) -> tuple[Tensor, Labels]:
-    """Sum over what neither another operand nor the result has."""
+    """Sum over what neither another operand nor the result has: of integers, torch makes int64."""
     lonely = tuple([axis for axis, label in enumerate(labels) if label not in output and not _occurs(label, others)])
     if not lonely:
         return t, labels
-    return (apply(TABLE["sum"], t, axis=lonely, keepdims=False),
+    return (FUNCTIONS["sum"](t, lonely),
             tuple([label for axis, label in enumerate(labels) if axis not in lonely]))
 
 

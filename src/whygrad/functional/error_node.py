@@ -30,3 +30,14 @@ class Error(Node):
         raise errors.noted(RuntimeError(self.text), "once_differentiable", self.site)
 
     graph = raw
+
+
+class ToCopyBackward0(Error):
+    """Of a copy on the meta device, where gradients have no values."""
+
+    __slots__ = ()
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        raise NotImplementedError(self.text)
+
+    graph = raw

@@ -7,21 +7,9 @@ from typing import Any
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional import return_types
+from whygrad.functional import matrices, return_types
 from whygrad.functional.arguments import check_tensors, read_tensor
 from whygrad.functional.fresh import in_usual_order, warn_once
-from whygrad.functional.matrices import (
-    LinAlgError,
-    check_equation,
-    check_floating,
-    check_info,
-    check_kernel,
-    check_matrices,
-    check_same_dtype,
-    not_square,
-    read_matrices,
-    transposed,
-)
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, with_out
@@ -34,19 +22,19 @@ _NOT_POSITIVE = ("The factorization could not be completed because the input is 
 @linalg_function(autocast="float32")
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """The factor, and for each matrix 0, or the order of its first leading minor that is not positive."""
-    read_matrices("linalg_cholesky_ex", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
+    matrices.read_matrices("linalg_cholesky_ex", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
     factor, info = rows.cholesky_ex(input, upper=upper, node="LinalgCholeskyExBackward0")
     if check_errors:
-        check_info("linalg.cholesky_ex", info, _NOT_POSITIVE)
+        matrices.check_info("linalg.cholesky_ex", info, _NOT_POSITIVE)
     return with_outs("linalg_cholesky_ex", return_types.linalg_cholesky_ex(factor, info), out, input)
 
 
 @linalg_function(name="cholesky", autocast="float32")
 def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """The lower triangular L with L @ L.mH = input, or its adjoint if `upper`."""
-    read_matrices("linalg_cholesky", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
+    matrices.read_matrices("linalg_cholesky", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
     factor, info = rows.cholesky_ex(input, upper=upper, node="LinalgCholeskyExBackward0")
-    check_info("linalg.cholesky", info, _NOT_POSITIVE)
+    matrices.check_info("linalg.cholesky", info, _NOT_POSITIVE)
     return with_out("linalg_cholesky_ex", factor, out, input)
 
 
@@ -54,11 +42,11 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> T
 def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The Cholesky factor. torch has replaced it by `linalg.cholesky`."""
     read_tensor("cholesky", input)
-    check_matrices(input, "cholesky")
-    check_kernel(input, "cholesky_cpu")
+    matrices.check_matrices(input, "cholesky")
+    matrices.check_kernel(input, "cholesky_cpu")
     warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.")
     factor, info = rows.cholesky_ex(input, upper=upper, node="CholeskyBackward0")
-    check_info("cholesky", info, _NOT_POSITIVE)
+    matrices.check_info("cholesky", info, _NOT_POSITIVE)
     return with_out("cholesky", factor, out, input)
 
 
@@ -72,7 +60,7 @@ def _two_matrices(function: str, names: tuple[str, str], b: Any, a: Any) -> None
                                f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has "
                                f"{x._array.ndim} dimensions instead")
     _check_older(function, b, a)
-    check_kernel(a, f"{function}_cpu")
+    matrices.check_kernel(a, f"{function}_cpu")
 
 
 def _check_older(function: str, b: Tensor, a: Tensor) -> None:
@@ -81,7 +69,7 @@ def _check_older(function: str, b: Tensor, a: Tensor) -> None:
                            f"{a.dtype.scalar_name} instead.")
     rows_, columns = a._array.shape[-2:]
     if rows_ != columns:
-        raise not_square("", a._array.shape)
+        raise matrices.not_square("", a._array.shape)
     if b._array.shape[-2] != rows_:
         raise RuntimeError(f"Incompatible matrix sizes for {function}: each A matrix is {rows_} by {columns} but each b matrix "
                            f"is {b._array.shape[-2]} by {b._array.shape[-1]}")
@@ -98,7 +86,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: A
 @public(autocast="float32")
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The inverse of L @ L.mH, or of U.mH @ U if the factor is `upper`."""
-    read_matrices("cholesky_inverse", input, "input", name="cholesky_inverse", kernel="cholesky_inverse_out_cpu")
+    matrices.read_matrices("cholesky_inverse", input, "input", name="cholesky_inverse", kernel="cholesky_inverse_out_cpu")
     return with_out("cholesky_inverse", rows.cholesky_inverse(input, upper=upper), out, input)
 
 
@@ -108,10 +96,10 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     """X with input @ X = B, or X @ input = B if not `left`; `input` is triangular, its other half is not read."""
     name = "linalg.solve_triangular"
     check_tensors("linalg_solve_triangular", input=input, B=B)
-    check_matrices(input, name)
-    check_matrices(B, name, square=False, letter="B")
-    check_equation(name, input, B._array.shape, left)
-    check_kernel(input, "triangular_solve_cpu")
+    matrices.check_matrices(input, name)
+    matrices.check_matrices(B, name, square=False, letter="B")
+    matrices.check_equation(name, input, B._array.shape, left)
+    matrices.check_kernel(input, "triangular_solve_cpu")
     broadcast_shapes(B._array.shape[:-2], input._array.shape[:-2])
     result = apply(TABLE["solve_triangular"], *promote(name, input, B), upper=upper, left=left, unit=unitriangular)
     return with_out("linalg_solve_triangular", result, out, input, B)
@@ -122,9 +110,9 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
                      out: Any = None) -> Any:
     """X with A @ X = input, and a copy of A. torch has replaced it by `linalg.solve_triangular`."""
     _two_matrices("triangular_solve", ("b", "A"), input, A)
-    warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and will be removed in a future "
+    warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
               "PyTorch release.")
-    matrix = transposed(A) if transpose else A
+    matrix = matrices.transposed(A) if transpose else A
     solution = rows.solve_triangular(matrix, input, upper=upper != transpose, left=True, unit=unitriangular)
     copy = METHODS["clone"](FUNCTIONS["broadcast_to"](A, (*solution._array.shape[:-2], *A._array.shape[-2:])))
     return with_outs("triangular_solve", return_types.triangular_solve(solution, copy), out, input, A)
@@ -133,7 +121,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
     if A._array.ndim < 2:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead")
-    check_kernel(A, "lu_cpu")
+    matrices.check_kernel(A, "lu_cpu")
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
@@ -165,9 +153,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 
 def _check_no_zero(name: str, info: Tensor) -> None:
-    check_info(name, info, "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-               "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-               RuntimeError)
+    matrices.check_info(name, info, "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you "
+                        "still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+                        "linalg.lu_factor_ex(A, pivot)", RuntimeError)
 
 
 @public()
@@ -215,19 +203,19 @@ def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: An
 def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool, out: Any) -> Tensor:
     check_tensors(function, LU=LU, pivots=pivots, B=B)
     name = "linalg.lu_solve"
-    check_matrices(LU, f"torch.{name}")
-    check_floating(LU, f"torch.{name}")
-    check_same_dtype(name, LU, B, ("LU", "B"))
+    matrices.check_matrices(LU, f"torch.{name}")
+    matrices.check_floating(LU, f"torch.{name}")
+    matrices.check_same_dtype(name, LU, B, ("LU", "B"))
     if str(pivots._array.dtype) != "int32":
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
-    check_matrices(B, name, square=False, letter="B")
-    check_equation(name, LU, B._array.shape, left)
+    matrices.check_matrices(B, name, square=False, letter="B")
+    matrices.check_equation(name, LU, B._array.shape, left)
     if pivots._array.ndim and pivots._array.shape[-1] != LU._array.shape[-1]:
         raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots._array.shape != LU._array.shape[:-1]:
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots._array.shape)} instead")
-    check_kernel(LU, f"{name}_cpu")
+    matrices.check_kernel(LU, f"{name}_cpu")
     broadcast_shapes(B._array.shape[:-2], LU._array.shape[:-2])
     conjugate = adjoint and LU.dtype.is_complex
     result = rows.lu_solve(LU, pivots, B, left=left, flip=adjoint, conjugate=conjugate)
@@ -237,10 +225,11 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
 @linalg_function()
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """L and D with L @ D @ L.mT = input (L.mH if `hermitian`) in one matrix, the exchanges, and 0 or where D has a zero."""
-    read_matrices("linalg_ldl_factor_ex", input, "input", name="torch.linalg.ldl_factor_ex", kernel="ldl_factor_kernel_cpu")
+    matrices.read_matrices("linalg_ldl_factor_ex", input, "input", name="torch.linalg.ldl_factor_ex",
+                           kernel="ldl_factor_kernel_cpu")
     result = return_types.linalg_ldl_factor_ex(*rows.ldl_factor_ex(input, hermitian=hermitian))
     if check_errors:
-        check_info("torch.linalg.ldl_factor_ex", result.info, "D[{0},{0}] is zero", RuntimeError)
+        matrices.check_info("torch.linalg.ldl_factor_ex", result.info, "D[{0},{0}] is zero", RuntimeError)
     return with_outs("linalg_ldl_factor_ex", result, out, input)
 
 
@@ -256,8 +245,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False,
     """X with A @ X = B, given what `linalg.ldl_factor` gives for A."""
     name = "torch.linalg.ldl_solve"
     check_tensors("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
-    check_matrices(LD, name)
-    check_floating(LD, name)
+    matrices.check_matrices(LD, name)
+    matrices.check_floating(LD, name)
     if B._array.ndim < 2:
         raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead")
     if pivots._array.shape != LD._array.shape[:-1]:
@@ -266,17 +255,17 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False,
     if pivots._array.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}")
     _check_older(name, B, LD)
-    check_kernel(LD, "ldl_solve_kernel_cpu")
+    matrices.check_kernel(LD, "ldl_solve_kernel_cpu")
     return with_out("linalg_ldl_solve", rows.ldl_solve(LD, pivots, B, hermitian=hermitian), out, LD, B)
 
 
 @linalg_function(name="qr", autocast="float32")
 def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and an upper triangular R, with Q @ R = A."""
-    read_matrices("linalg_qr", A, name="linalg.qr", square=False)
+    matrices.read_matrices("linalg_qr", A, name="linalg.qr", square=False)
     if mode not in ("reduced", "r", "complete"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
-    check_kernel(A, "geqrf_cpu")
+    matrices.check_kernel(A, "geqrf_cpu")
     return with_outs("linalg_qr", return_types.linalg_qr(*rows.qr(A, mode=mode)), out, A)
 
 
@@ -297,7 +286,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     read_tensor("geqrf", input)
     if input._array.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
-    check_kernel(input, "geqrf_cpu")
+    matrices.check_kernel(input, "geqrf_cpu")
     return with_outs("geqrf", return_types.geqrf(*rows.geqrf(input)), out, input)
 
 
@@ -330,8 +319,8 @@ def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
         raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
                            f"{list(count[:-1])}")
     if input.dtype is not tau.dtype:
-        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {input.dtype}")
-    check_kernel(input, "orgqr_cpu")
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype.scalar_name} does not match input dtype {input.dtype.scalar_name}")
+    matrices.check_kernel(input, "orgqr_cpu")
 
 
 @public(autocast="float32")
@@ -364,9 +353,6 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         if x.dtype is not input.dtype:
             raise RuntimeError(f"torch.ormqr: Expected input and {argument} to have the same dtype, but input has dtype"
                                f"{input.dtype.scalar_name} and {argument} has dtype {x.dtype.scalar_name}")
-    check_kernel(input, "ormqr_cpu")
+    matrices.check_kernel(input, "ormqr_cpu")
     result = rows.ormqr(input, input2, input3, left=left, transpose=transpose)
     return with_out("ormqr", result, out, input, input2, input3)
-
-
-__all__ = ["LinAlgError"]

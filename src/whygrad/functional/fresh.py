@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.base import dtypes, errors
+from whygrad.base import devices, dtypes, errors, layouts
 from whygrad.base.errors import warn
 from whygrad.base.version import InferenceVersion
 from whygrad.core.modes import grad_state, process_state
@@ -81,6 +81,17 @@ def check_out(function: str, out: Any, dtype: dtypes.dtype) -> None:
     if grad_state.grad and out.requires_grad:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
+
+
+def check_out_place(out: Any, layout: Any, device: Any) -> None:
+    """Of a factory: whether `out=` lies where it is asked for."""
+    if not isinstance(out, Tensor):
+        return
+    if layout is not None and layout is not layouts.strided:
+        name = str(layout).removeprefix("torch.sparse_").capitalize() if layout is not layouts.sparse_coo else "Sparse"
+        raise RuntimeError(f"layout {name} does not match layout of out parameter (Strided)")
+    if device is not None and (kind := devices.device(device).type) != out.device.type:
+        raise RuntimeError(f"device type {kind} does not match device type of out parameter ({out.device.type})")
 
 
 def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:

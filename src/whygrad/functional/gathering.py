@@ -11,11 +11,13 @@ import numpy as np
 from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.dtypes import c_name
+from whygrad.base.errors import warn
 from whygrad.base.on_demand import on_demand
 from whygrad.base.overlap import OVERLAP, SHARED, check_overlap, is_expanded
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
+from whygrad.functional import indexing
 from whygrad.functional.arguments import (
     check_range,
     check_tensors,
@@ -27,18 +29,9 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import named_axis
 from whygrad.functional.fresh import warn_once
-from whygrad.functional.indexing import (
-    as_index,
-    check_disjoint,
-    checked,
-    filling,
-    index_put_at,
-    locate,
-    put_value,
-    refuse_into_nothing,
-)
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.promotion import cast
 from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
@@ -54,16 +47,25 @@ def positions(index: Tensor) -> Tensor:
 
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
-    array = index._numbers
+    _check_bounds(index._numbers, n, error, lowest)
+
+
+@outside_rows
+def _check_bounds(array: np.ndarray, n: int, error: Callable[[int], Exception], lowest: int) -> None:
     if not array.size or (acceleration.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
         return
     raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
 
 
 def counted_from_front(index: Tensor, n: int) -> Tensor:
-    if not index._numbers.size or index._numbers.min() >= 0:
-        return index
-    return index._with_numbers(index._numbers % n)
+    numbers = index._numbers
+    counted = _counted_from_front(numbers, n)
+    return index if counted is numbers else index._with_numbers(counted)
+
+
+@outside_rows
+def _counted_from_front(numbers: np.ndarray, n: int) -> np.ndarray:
+    return numbers if not numbers.size or numbers.min() >= 0 else numbers % n
 
 
 def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None) -> tuple[Tensor, int]:
@@ -123,15 +125,15 @@ def gather(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..., spa
 def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Tensor:
     """gather, with broadcasting of both; without `dim`, of the flattened tensors."""
     read_tensor("take_along_dim", input)
-    if read_tensor("take_along_dim", indices, "indices", 2)._array.dtype != np.int64:
-        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
-                           f"{indices.dtype.scalar_name}")
-    if dim is None:
-        return gather(flatten(input), 0, flatten(_wrapped(indices, input._array.size)), out=out)
-    if input._array.ndim != indices._array.ndim:
+    read_tensor("take_along_dim", indices, "indices", 2)
+    if dim is not None and input._array.ndim != indices._array.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for "
                            "indices")
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+    if dim is None:
+        return gather(flatten(input), 0, flatten(_wrapped(indices, input._array.size)), out=out)
     axis = dim_of("take_along_dim", input, dim, position=3)
     own, wanted = list(input._array.shape), list(indices._array.shape)
     n = own[axis]
@@ -182,9 +184,9 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
-    check_disjoint(self, inputs)
     if is_expanded(self._array):
         raise RuntimeError(SHARED)
+    indexing.check_disjoint(self, inputs)
     return write("scatter", self, self, *inputs, **statics)
 
 
@@ -235,9 +237,10 @@ def index_select(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
     if n == 0 and input._array.ndim > 1 and index._array.size:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    names_index = axis == 1 or 0 in input._array.shape[1:]
     check_bounds(index, n, lambda i: RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={n}")
-                 if axis == 1 or 0 in input._array.shape[1:] else IndexError("index out of range in self"))
-    return with_out("index_select", rows.index_select(input, positions(index), axis=axis), out, input)
+                 if names_index else IndexError("index out of range in self"))
+    return with_disjoint_out("index_select", rows.index_select(input, positions(index), axis=axis), out, input)
 
 
 def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
@@ -256,9 +259,9 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
     if index._array.size != length:
         raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to "
                            f"source.size(dim): ({length}), for dim: {axis}")
+    names_index = len(own) > 1 and axis in (0, len(own) - 1) and alpha == 1 and index._array.dtype == np.int64
     check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}")
-                 if len(own) > 1 and axis in (0, len(own) - 1) and alpha == 1 and index._array.dtype == np.int64
-                 else IndexError("index out of range in self"))
+                 if names_index else IndexError("index out of range in self"))
     if self._array.dtype.kind == "u" and isinstance(alpha, int):
         alpha %= 1 << 8 * self._array.itemsize  # C's arithmetic: -1 is 255
     return (positions(index), source), {"axis": axis, "alpha": alpha}
@@ -274,7 +277,7 @@ def _index_copy_arguments(self: Tensor, dim: Any, index: Any, source: Any) -> An
         raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got (self) "
                            f"{self.dtype.scalar_name} and (source) {source.dtype.scalar_name}")
     outer, given_outer = own[:axis] + own[axis + 1:], given[:axis] + given[axis + 1:]
-    if len(given) == len(own) and outer != given_outer:
+    if outer != given_outer:
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
                            f"shape: {' '.join(map(str, outer))} at dimension {axis} and source slice shape: "
                            f"{' '.join(map(str, given_outer))} at dimension {axis}.")
@@ -334,6 +337,9 @@ def _masked_scatter_arguments(self: Tensor, mask: Any, source: Any) -> Any:
     if self._array.dtype != source._array.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{self.dtype.scalar_name} and {source.dtype.scalar_name}")
+    if mask._array.dtype == np.uint8:
+        warn("masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with "
+             "dtype torch.bool instead.")
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
                            f"{mask.dtype.scalar_name}")
@@ -371,7 +377,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         if name == "masked_scatter":
             check_overlap(self._array, ())
         else:
-            check_disjoint(self, (*args, *kwargs.values()), name)
+            indexing.check_disjoint(self, inputs[:1] if name == "masked_fill" else (*args, *kwargs.values()), name)
         return write(name, self, self, *inputs, **statics)
 
     public(name=name, doc=doc, autocast="widest" if name == "index_copy" else None)(changed)
@@ -392,14 +398,14 @@ def _put_places(self: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
         raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
     for index in read_each(indices, 1, "index_put"):
-        array, counter = as_index(index)
+        array, counter = indexing.as_index(index)
         found.append((axis, array, counter))
         axis += array.ndim if array.dtype.kind == "b" else 1
     if not found:
         raise RuntimeError("sym_strides() called on an undefined Tensor")
     if axis > self._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self._array.ndim} (got {axis})")
-    return locate(self, found), values if accumulate else filling(self, found, values)
+    return indexing.locate(self, found), values if accumulate else indexing.filling(self, found, values)
 
 
 @public()
@@ -408,9 +414,9 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     read_tensor("index_put", input)
     read_tensor("index_put", values, "values", 3)
     (index, axes, lengths), values = _put_places(input, indices, values, accumulate)
-    refuse_into_nothing(index, lengths)
-    values = put_value(input, index, axes, values)
-    return rows.index_put(input, values, checked(index, lengths, input), axes=axes, accumulate=accumulate)
+    indexing.refuse_into_nothing(index, lengths)
+    values = indexing.put_value(input, index, axes, values)
+    return rows.index_put(input, values, indexing.checked(index, lengths, input), axes=axes, accumulate=accumulate)
 
 
 @public(function=False)
@@ -421,7 +427,7 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     places, values = _put_places(input, indices, values, accumulate)
     if any(index is input for index in indices):
         raise RuntimeError(OVERLAP)
-    return index_put_at(input, places, values, accumulate)
+    return indexing.index_put_at(input, places, values, accumulate)
 
 
 @public()

@@ -6,27 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import (
-    invalid_combination,
-    is_integer,
-    read_each,
-    read_int,
-    read_sizes,
-    read_tensor,
-    wrong_type,
-)
+from whygrad.functional import arguments
 from whygrad.functional.fresh import warn_once
+from whygrad.functional.out_dtypes import check_out_dtype
 from whygrad.functional.outs import with_disjoint_out
-from whygrad.functional.promotion import promote
-from whygrad.functional.run import FUNCTIONS, public, register, rows, with_out
+from whygrad.functional.promotion import promote, result_dtype
+from whygrad.functional.run import FUNCTIONS, public, register, rows
 from whygrad.functional.shape import dim_of, flatten, reshape_to
 
 
 def read_tensors(function: str, tensors: Any) -> list[Tensor]:
     """A tuple or list of tensors, and nothing else."""
     if not isinstance(tensors, (tuple, list)):
-        raise wrong_type(function, "tensors", 1, "tuple of Tensors", tensors)
-    return read_each(tensors)
+        raise arguments.wrong_type(function, "tensors", 1, "tuple of Tensors", tensors)
+    return arguments.read_each(tensors)
 
 
 def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
@@ -61,6 +54,9 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
     for i, x in enumerate(tensors):
         if not x._array.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    if isinstance(out, Tensor) and (dtype := result_dtype(*tensors)) is not out.dtype and not any(
+            t.requires_grad for t in (out, *tensors)):  # of which torch speaks first
+        check_out_dtype("cat", dtype, out.dtype)
     # A vector of length 0 fits anywhere, for the sake of old programs.
     joined = [x for x in tensors if x._array.shape != (0,)] or tensors[:1]
     first = joined[0]._array.shape
@@ -101,7 +97,7 @@ def stack(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> T
         if x._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                                f"{list(x._array.shape)} at entry {i}")
-    return with_out("stack", rows.stack(*_one_dtype("stack", tensors), axis=axis), out, *tensors)
+    return with_disjoint_out("stack", rows.stack(*_one_dtype("stack", tensors), axis=axis), out, *tensors)
 
 
 def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Tensor]], int], doc: str) -> None:
@@ -126,14 +122,14 @@ register("row_stack", FUNCTIONS["vstack"], method=False)
 @public(function=False)
 def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` elements of a dim, the last maybe smaller; or of the sizes in a list."""
-    if not is_integer(split_size):
+    if not arguments.is_integer(split_size):
         return split_with_sizes(self, split_size, dim)
-    return _split_evenly(self, read_int("split", "split_size", 2, split_size), dim)
+    return _split_evenly(self, arguments.read_int("split", "split_size", 2, split_size), dim)
 
 
 @public(method=False, name="split")
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    return split(read_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
+    return split(arguments.read_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
 def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tuple[Tensor, ...]:
@@ -157,8 +153,8 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor
 
 
 def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple[Tensor, ...]:
-    read_tensor(row, self)
-    sizes = read_sizes(row, split_sizes, "split_sizes", 2)
+    arguments.read_tensor(row, self)
+    sizes = arguments.read_sizes(row, split_sizes, "split_sizes", 2)
     if not self._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = dim_of(row, self, dim, position=3)
@@ -175,8 +171,8 @@ def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple
 @public()
 def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """split, whose pieces may be written to one by one."""
-    read_tensor("unsafe_split", input)
-    return _split_evenly(input, read_int("unsafe_split", "split_size", 2, split_size), dim, "unsafe_split")
+    arguments.read_tensor("unsafe_split", input)
+    return _split_evenly(input, arguments.read_int("unsafe_split", "split_size", 2, split_size), dim, "unsafe_split")
 
 
 @public()
@@ -198,10 +194,10 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, ...]:
-    read_tensor(f"{prefix}chunk", input)
-    chunks = read_int(f"{prefix}chunk", "chunks", 2, chunks)
+    arguments.read_tensor(f"{prefix}chunk", input)
+    chunks = arguments.read_int(f"{prefix}chunk", "chunks", 2, chunks)
     if not input._array.ndim:
-        read_int(f"{prefix}chunk", "dim", 3, dim)
+        arguments.read_int(f"{prefix}chunk", "dim", 3, dim)
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -227,22 +223,22 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, s
     """As many pieces as asked for, or pieces that end at the given positions."""
     given = (indices_or_sections, sections, indices, tensor_indices_or_sections)
     where: Any = next((x for x in given if x is not None), None)
-    if not isinstance(input, Tensor) or not is_integer(dim) or not _is_split(where):
-        raise invalid_combination("tensor_split", input, where, dim)
+    if not isinstance(input, Tensor) or not arguments.is_integer(dim) or not _is_split(where):
+        raise arguments.invalid_combination("tensor_split", input, where, dim)
     if not input._array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = dim_of("tensor_split", input, dim, position=3)
     n = input._array.shape[axis]
     if isinstance(where, Tensor):
         where = _split_positions(where)
-    if is_integer(where):
-        where = read_int("tensor_split", "sections", 2, where)
+    if arguments.is_integer(where):
+        where = arguments.read_int("tensor_split", "sections", 2, where)
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
         small, larger = divmod(n, where)
         ends = [(i + 1) * small + min(i + 1, larger) for i in range(where - 1)]
     else:
-        ends = list(read_sizes("tensor_split", where, "indices", 2))
+        ends = list(arguments.read_sizes("tensor_split", where, "indices", 2))
     parts, start = [], 0
     for end in (*ends, n):
         low, high, _ = slice(start, end).indices(n)
@@ -252,8 +248,8 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, s
 
 
 def _is_split(where: Any) -> bool:
-    return isinstance(where, Tensor) or is_integer(where) or (
-        isinstance(where, (tuple, list)) and all(is_integer(n) for n in where))
+    return isinstance(where, Tensor) or arguments.is_integer(where) or (
+        isinstance(where, (tuple, list)) and all(arguments.is_integer(n) for n in where))
 
 
 def _split_positions(where: Tensor) -> Any:
@@ -271,17 +267,17 @@ def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
     def pieces(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
         indices_or_sections = next((x for x in (sections, indices) if x is not None), indices_or_sections)
         if not isinstance(input, Tensor) or not _is_split(indices_or_sections) or (
-                isinstance(indices_or_sections, Tensor) and not is_integer(indices_or_sections)):
-            raise invalid_combination(name, input, indices_or_sections)
+                isinstance(indices_or_sections, Tensor) and not arguments.is_integer(indices_or_sections)):
+            raise arguments.invalid_combination(name, input, indices_or_sections)
         ndim = input._array.ndim
         if ndim < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
                                f"{ndim} dimensions!")
         axis = axis_for(ndim)
         n = input._array.shape[axis]
-        if is_integer(indices_or_sections):
-            indices_or_sections = read_int(name, "sections", 2, indices_or_sections)
-        if is_integer(indices_or_sections) and (indices_or_sections == 0 or n % indices_or_sections):
+        if arguments.is_integer(indices_or_sections):
+            indices_or_sections = arguments.read_int(name, "sections", 2, indices_or_sections)
+        if arguments.is_integer(indices_or_sections) and (indices_or_sections == 0 or n % indices_or_sections):
             raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension "
                                f"{n} is not divisible by the split_size {indices_or_sections}!")
         return tensor_split(input, indices_or_sections, axis)
@@ -301,7 +297,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    read_each(tensors)
+    arguments.read_each(tensors)
     if indexing is None:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     elif indexing not in ("xy", "ij"):
@@ -311,7 +307,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for x in tensors:
         if x._array.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
+            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got:  1  1")
     swap = indexing == "xy" and len(tensors) > 1
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple([x._array.size for x in ordered])
@@ -323,7 +319,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 @public(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of elements, one from each vector."""
-    for x in read_each(tensors):
+    for x in arguments.read_each(tensors):
         if x._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
     if len(tensors) == 1:

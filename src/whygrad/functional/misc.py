@@ -10,20 +10,10 @@ import numpy as np
 
 from whygrad.base.layouts import contiguous_format, memory_format
 from whygrad.base.torch_homes import torch_home
-from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
+from whygrad.base.unsupported import TENSOR_NAMES, missing, missing_from_tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional import return_types, writes
-from whygrad.functional.arguments import (
-    check_tensors,
-    invalid_combination,
-    is_number,
-    read_float,
-    read_int,
-    read_number,
-    read_sizes,
-    read_tensor,
-)
+from whygrad.functional import arguments, return_types, writes
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
 from whygrad.functional.overriding import as_instance
@@ -39,13 +29,13 @@ from whygrad.ops.table import TABLE
 @made_under_transforms("refused")
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and elements."""
-    check_tensors("equal", input=input, other=other)
+    arguments.check_tensors("equal", input=input, other=other)
     return bool(np.array_equal(input._array, other._array))
 
 
 def _tolerances(input: Any, other: Any, rtol: Any, atol: Any, name: str) -> dict[str, Any]:
-    check_tensors(name, input=input, other=other)
-    rtol, atol = read_float(name, "rtol", 3, rtol), read_float(name, "atol", 4, atol)
+    arguments.check_tensors(name, input=input, other=other)
+    rtol, atol = arguments.read_float(name, "rtol", 3, rtol), arguments.read_float(name, "atol", 4, atol)
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     for argument, value in (("rtol", rtol), ("atol", atol)):
@@ -78,7 +68,7 @@ def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool
     numbers = [not isinstance(x, Tensor) for x in (elements, test_elements)]
     if all(numbers) or any(n and not isinstance(x, (int, float)) for n, x in
                            zip(numbers, (elements, test_elements), strict=True)):
-        raise invalid_combination("isin", elements, test_elements)
+        raise arguments.invalid_combination("isin", elements, test_elements)
     a, b = (x if isinstance(x, Tensor) else number_as_tensor(x) for x in (elements, test_elements))
     for t in (a, b):
         if t._array.dtype.kind in "bc":
@@ -94,7 +84,7 @@ binary("nextafter", numbers="none", overloaded=False, takes=Takes(FLOATS, "nexta
 
 
 def _check_heaviside(name: str, input: Any, values: Any) -> None:
-    check_tensors(name, input=input, values=values)
+    arguments.check_tensors(name, input=input, values=values)
     if "c" in (input._array.dtype.kind, values._array.dtype.kind):
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input._array.dtype != values._array.dtype:
@@ -122,7 +112,7 @@ def _refuse_exponent(input: Tensor, other: Tensor) -> None:
 @public()
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * 2**other."""
-    check_tensors("ldexp", input=input, other=other)
+    arguments.check_tensors("ldexp", input=input, other=other)
     _refuse_exponent(input, other)
     dtype = default_float(result_dtype(input, other))
     return with_out("ldexp", apply(TABLE["ldexp"], *promote("ldexp", input, other, dtype=dtype)), out, input, other)
@@ -130,7 +120,7 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 @public()
 def ldexp_(input: Any, other: Any) -> Tensor:
-    check_tensors("ldexp_", input=input, other=other)
+    arguments.check_tensors("ldexp_", input=input, other=other)
     _refuse_exponent(input, other)
     if input.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {input.dtype.scalar_name}")
@@ -140,7 +130,7 @@ def ldexp_(input: Any, other: Any) -> Tensor:
 @public()
 def frexp(input: Any, *, out: Any = None) -> Any:
     """Mantissa (of absolute value between 1/2 and 1) and exponent: input = mantissa * 2**exponent."""
-    if read_tensor("frexp", input)._array.dtype.kind not in "fV":
+    if arguments.read_tensor("frexp", input)._array.dtype.kind not in "fV":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return with_outs("frexp", return_types.frexp(*apply(TABLE["frexp"], input)), out, input)
 
@@ -162,14 +152,14 @@ def sum_to_size(self: Any, *given: Any, size: Any = None) -> Tensor:
 @public(method=False)
 def fill(input: Any, value: Any) -> Tensor:
     """A tensor like `input`, filled with one value."""
-    read_tensor("fill", input)
+    arguments.read_tensor("fill", input)
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value._array.ndim} dimensions.")
         value = cast(value, input._array.dtype)
-    elif not is_number(value):
-        raise invalid_combination("fill", input, value)
+    elif not arguments.is_number(value):
+        raise arguments.invalid_combination("fill", input, value)
     return apply(TABLE["filled"], input, value)  # type: ignore[no-any-return]
 
 
@@ -192,7 +182,7 @@ for _name in ("addmv_", "as_strided_", "index_put_", "resize_as_", "xlogy_"):
 @public(method=False)
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor as positions along each dim of `shape`."""
-    places = read_tensor("unravel_index", indices, "indices")._array
+    places = arguments.read_tensor("unravel_index", indices, "indices")._array
     if places.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if isinstance(shape, Tensor) or not isinstance(shape, (int, Sequence)):
@@ -214,7 +204,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = No
     """The first `size` positions of nonzero elements, filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = FUNCTIONS["nonzero"](read_tensor("nonzero_static", input))._array[:size]
+    found = FUNCTIONS["nonzero"](arguments.read_tensor("nonzero_static", input))._array[:size]
     result = np.full((size, input._array.ndim), fill_value, np.int64)
     result[:len(found)] = found
     return with_out("nonzero_static", wrap(result), out)
@@ -223,7 +213,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = No
 @public()
 def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None) -> Tensor:
     """The bits of all elements combined by exclusive or, as a 64-bit number."""
-    x = read_tensor("hash_tensor", input)
+    x = arguments.read_tensor("hash_tensor", input)
     if mode:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     axes = read_axes("hash_tensor", x, dim) if dim != () else None
@@ -263,7 +253,7 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
     def copy(input: Any, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         kwargs.pop("implicit", None)
-        result = base(read_tensor(name, input), *args, **kwargs)
+        result = base(arguments.read_tensor(name, input), *args, **kwargs)
         if isinstance(result, (tuple, list)):
             if out is not None:
                 for piece, given in zip(result, out, strict=True):
@@ -282,7 +272,7 @@ _copying("alias_copy", lambda x: x)
 
 
 def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    if read_int("narrow_copy", "dim", 2, dim) >= x._array.ndim:
+    if arguments.read_int("narrow_copy", "dim", 2, dim) >= x._array.ndim:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     return FUNCTIONS["narrow"](x, dim, start, length)
 
@@ -294,8 +284,8 @@ _copying("narrow_copy", _narrow)
 def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
                out: Any = None) -> Tensor:
     """A slice of one dim as a copy."""
-    read_tensor("slice_copy", input)
-    dim = read_int("slice_copy", "dim", 2, dim)
+    arguments.read_tensor("slice_copy", input)
+    dim = arguments.read_int("slice_copy", "dim", 2, dim)
     places = (slice(None),) * (dim % max(input._array.ndim, 1)) + (slice(start, end, step),)
     return with_out("slice_copy", input[places].clone(), out, input)  # type: ignore[no-any-return]
 
@@ -303,9 +293,9 @@ def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | No
 @public(method=False)
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
     """`nn.functional.pad` with a constant, which may be complex."""
-    shape = read_tensor("constant_pad_nd", input)._array.shape
-    pairs = padding_by_dim(read_sizes("constant_pad_nd", pad, "pad", 2), shape)
-    return constant_pad(input, pairs, read_number("constant_pad_nd", "value", 3, value))
+    shape = arguments.read_tensor("constant_pad_nd", input)._array.shape
+    pairs = padding_by_dim(arguments.read_sizes("constant_pad_nd", pad, "pad", 2), shape)
+    return constant_pad(input, pairs, arguments.read_number("constant_pad_nd", "value", 3, value))
 
 
 @public(function=False)
@@ -341,7 +331,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 @public(function=False)
 def is_set_to(self: Any, tensor: Any) -> bool:
     """Whether both look at the same memory in the same way."""
-    a, b = read_tensor("is_set_to", self)._memory, read_tensor("is_set_to", tensor, "tensor")._memory
+    a, b = arguments.read_tensor("is_set_to", self)._memory, arguments.read_tensor("is_set_to", tensor, "tensor")._memory
     return a.__array_interface__["data"] == b.__array_interface__["data"] and (a.shape, a.strides) == (b.shape, b.strides)
 
 
@@ -350,14 +340,14 @@ def as_subclass(self: Any, cls: type[Tensor]) -> Any:
     """The same tensor, in the graph and in memory, as one of another class."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
-    result = rows.alias(read_tensor("as_subclass", self))
+    result = rows.alias(arguments.read_tensor("as_subclass", self))
     return result if cls is Tensor else as_instance(cls, result)
 
 
 @public(function=False)
 def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dims from the one with the largest step in memory to the one with the smallest."""
-    array = read_tensor("dim_order", self)._array
+    array = arguments.read_tensor("dim_order", self)._array
     strides = array.strides
     if not isinstance(ambiguity_check, (bool, list)) or (ambiguity_check and isinstance(ambiguity_check, list) and not all(
             isinstance(format, memory_format) for format in ambiguity_check)):
@@ -378,6 +368,8 @@ class _Absent:
         self._name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:  # programs go through dir(torch.Tensor)
+            return missing(f"torch.Tensor.{self._name}")
         raise missing_from_tensor(owner.__name__, self._name)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from whygrad.base import door
 from whygrad.base.door import SPECS, Spec, dispatch
 from whygrad.base.errors import out_of_memory
@@ -42,6 +44,8 @@ def _handled(spec: Spec, self: Any, other: Any, operand: type = object) -> Any:
             if as_operand(other) is NotImplemented or not isinstance(other, operand) or type(self) is not type(other):
                 return NotImplemented  # Python asks `other`, or raises its own
             raise
+    if spec.name == "Tensor.__eq__" and isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
+        return OPERATORS["__eq__"](self, FUNCTIONS["from_numpy"](other))
     instead = None if other is None else door.ask_foreign(spec, (self, other), {})
     return NotImplemented if instead is None else instead.result
 

@@ -34,6 +34,7 @@ _REFUSALS = {
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {c_result} and hist {c_out}":
         "histc histogram",
     "linalg.matrix_norm expected out tensor dtype {result} but got: {out}": "linalg_matrix_norm",
+    "linalg.norm expected out tensor dtype {result} but got: {out}": "linalg_norm",
     "linalg.vecdot: Expected out of dtype{result} but found {out}": "linalg_vecdot",
     "Expected result to be of dtype uint64, but got {out}": "hash_tensor",
     "self and mat2 must have the same dtype, but got {out} and {result}": "addbmm",
@@ -51,6 +52,15 @@ _REFUSALS = {
     "{name}: dtype of out: {out} should be same as input: {result}": "nan_to_num",
     "{name}: Expected out tensor to have scalar type {result} but got scalar type{out}": "nonzero nonzero_static",
 }
+# These cast to an `out` whose dtype can hold the result: their names, and what torch calls the result.
+_SAFELY = {
+    "matrix_power": ("matrix_power", "result"), "linalg_pinv": ("linalg.pinv", "result"),
+    "linalg_cond": ("linalg.cond", "result"), "cholesky_solve": ("cholesky_solve", "result"),
+    "cholesky_inverse": ("cholesky_inverse", "result"),
+    "linalg_eigvals": ("torch.linalg.eigvals", "eigenvalues"), "eigenvectors": ("torch.linalg.eig", "eigenvectors"),
+    "linalg_eig": ("torch.linalg.eig", "eigenvalues"), "geqrf": ("torch.geqrf", "a"), "geqrf_tau": ("torch.geqrf", "tau"),
+    "linalg_householder_product": ("torch.linalg.householder_product", "result"),
+}
 # These cannot read their own `out` back in another dtype.
 _NO_KERNEL = {"nanmean": "nansum_cpu", "nansum": "nansum_cpu"}
 _TEXTS = {name: text for text, names in _REFUSALS.items() for name in names.split()}
@@ -66,4 +76,10 @@ def check_out_dtype(name: str, result: dtypes.dtype, out: dtypes.dtype) -> None:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.scalar_name}")
     if name in _NO_KERNEL and out.category < 2:
         raise not_implemented(_NO_KERNEL[name], out)
+    if name in _SAFELY and not dtypes.can_cast(result, out):
+        function, argument = _SAFELY[name]
+        raise RuntimeError(f"{function}: Expected {argument} to be safely castable from {result.scalar_name} dtype, but got "
+                           f"{argument} with dtype {out.scalar_name}")
+    if name == "logsumexp" and out.category < 2:
+        raise RuntimeError(f"logsumexp(): Expected floating point type for result tensor, but got: {out.scalar_name}")
     check_castable(result, out)

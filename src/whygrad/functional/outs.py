@@ -18,6 +18,8 @@ _SECOND = {"histogram": "torch.histogram: input tensor and bin_edges tensor shou
                         "bin_edges {1} for dimension 0",
            "frexp": "torch.frexp() expects exponent to have int dtype but got {1}",
            "mode": "expected scalar type 'Long' but got '{0}' for indices output"}
+# Functions whose results are refused with words of their own each.
+_NAMES = {"linalg_eig": ("linalg_eig", "eigenvectors"), "geqrf": ("geqrf", "geqrf_tau")}
 
 
 def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
@@ -28,7 +30,8 @@ def with_outs(name: str, results: Any, outs: Any, *inputs: Any) -> Any:
         raise wrong_type(name, "out", None, "tuple of Tensors", outs)
     if name in _SECOND and len(outs) == 2 and isinstance(outs[1], Tensor) and outs[1].dtype is not results[1].dtype:
         raise RuntimeError(_SECOND[name].format(outs[1].dtype.scalar_name, c_name(outs[1].dtype), c_name(results[1].dtype)))
-    written = [with_out(name, result, out, *inputs) for result, out in zip(results, outs, strict=True)]
+    names = _NAMES.get(name, (name,) * len(results))
+    written = [with_out(each, result, out, *inputs) for each, result, out in zip(names, results, outs, strict=True)]
     return tuple(written) if type(results) is tuple else type(results)(*written)
 
 

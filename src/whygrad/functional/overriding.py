@@ -190,6 +190,9 @@ class Overrides:
         return spec.name.startswith(("torch.", "Tensor.")) and spec.name not in IGNORED and (
             not spec.name.startswith("torch.nn.utils."))
 
+    def is_idle(self) -> bool:
+        return not _entered
+
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if not _entered and not kwargs:
             for x in args:

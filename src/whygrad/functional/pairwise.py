@@ -11,7 +11,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.errors import warn
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import check_tensors, not_implemented, read_int, read_tensor, wrong_type
+from whygrad.functional.arguments import check_tensors, not_implemented, read_each, read_int, read_tensor
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
@@ -41,7 +41,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0,
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if x1._array.dtype != x2._array.dtype:
+    if x1._array.dtype != x2._array.dtype and x1._array.size and x2._array.size:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
     if x1._array.dtype.itemsize == 2:
         raise not_implemented("cdist", x1.dtype)
@@ -150,13 +150,10 @@ def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) ->
 @public(method=False)
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal, zeros elsewhere."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
     if not tensors:
         return wrap(np.zeros((1, 0), np.float32))
+    read_each(tensors)
     for i, t in enumerate(tensors):
-        if not isinstance(t, Tensor):
-            raise wrong_type("block_diag", "tensors", 1, "tuple of Tensors", t)
         if t._array.ndim > 2:
             raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                                f"{i} has {t._array.ndim} dimensions")

@@ -13,6 +13,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.ops.table import TABLE
 
 
@@ -59,6 +60,9 @@ def promote(name: str, *inputs: Any, dtype: dtypes.dtype | None = None) -> list[
             for x in inputs]
 
 
+_cast_values = outside_rows(cast_values)
+
+
 def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     """`t` in another dtype, invisibly: its gradient is cast back on the way to `t`."""
     array = t._array
@@ -67,7 +71,7 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     if process_state.any_mode_active and grad_state.levels:
         row = TABLE["to_copy" if wanted.kind in "fcV" else "to_whole"]
         return apply(row, t, dtype=wanted, origin=t._array.dtype)  # type: ignore[no-any-return]
-    result = wrap(cast_values(array, wanted))
+    result = wrap(_cast_values(array, wanted))
     result._lazy_version = t._version_counter
     result._cause = t._cause
     if not process_state.any_mode_active or (grad_state.grad and not grad_state.inference):

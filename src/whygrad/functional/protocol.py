@@ -161,6 +161,12 @@ def __dlpack__(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_de
                copy: bool | None = None) -> Any:
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_conj():  # type: ignore[attr-defined]
+        raise BufferError("Can't export tensors with the conjugate bit set")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
     return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
 

@@ -12,15 +12,7 @@ from whygrad.base import dtypes
 from whygrad.base.errors import warn
 from whygrad.base.overlap import check_overlap
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import (
-    check_place,
-    invalid_combination,
-    is_integer,
-    not_implemented,
-    read_dtype,
-    read_int,
-    read_number,
-)
+from whygrad.functional import arguments
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn_once
 from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
@@ -56,19 +48,19 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
     if len(args) == 1 and type(args[0]) is int and 0 <= args[0] < 2**31 and (
             start is end is step is out is dtype is layout is None and not pin_memory):
         if device is not None:
-            check_place("arange", None, device, False)
-        return fresh(np.arange(args[0]), requires_grad)
+            arguments.check_place("arange", None, device, False)
+        return fresh(np.arange(args[0], dtype=np.int64), requires_grad)
     given = dict(zip(("start", "end", "step") if len(args) > 1 or end is not None else ("end",), args, strict=False))
     given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
     alone = "start" not in given and step is not None
     if len(args) > 3 or "end" not in given or alone or (len(args) == 1 and start is not None):
-        raise invalid_combination("arange", *args)
-    numbers = {name: read_number("arange", name, i, value) for i, (name, value) in enumerate(given.items(), 1)}
+        raise arguments.invalid_combination("arange", *args)
+    numbers = {name: arguments.read_number("arange", name, i, value) for i, (name, value) in enumerate(given.items(), 1)}
     first, last, by = numbers.get("start", 0), numbers["end"], numbers.get("step", 1)
     whole = all(isinstance(x, int) for x in (first, last, by))
     default = dtypes.int64 if whole else dtypes.get_default_dtype()
-    wanted = read_dtype("arange", dtype_for(out, dtype, default), dtypes.float32)
-    check_place("arange", layout, device, pin_memory)
+    wanted = arguments.read_dtype("arange", dtype_for(out, dtype, default), dtypes.float32)
+    arguments.check_place("arange", layout, device, pin_memory)
     first, last, by, count = _steps("arange", first, last, by, wanted)
     if out is not None and isinstance(out, Tensor) and out._array.size not in (0, count):
         shape = list(out._array.shape)
@@ -81,10 +73,10 @@ def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any =
            device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """As arange, but `end` belongs to it. Deprecated by torch."""
     warn(DEPRECATED_RANGE)
-    wanted = read_dtype("range", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
-    check_place("range", layout, device, pin_memory)
+    wanted = arguments.read_dtype("range", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
+    arguments.check_place("range", layout, device, pin_memory)
     given = (("start", start), ("end", end), ("step", step))
-    first, last, by = [read_number("range", name, i, value) for i, (name, value) in enumerate(given, 1)]
+    first, last, by = [arguments.read_number("range", name, i, value) for i, (name, value) in enumerate(given, 1)]
     first, _, by, count = _steps("range", first, last, by, wanted)
     return _delivered("range", _spaced(first, by, count, wanted), out, requires_grad)
 
@@ -92,7 +84,7 @@ def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any =
 def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> tuple[Any, Any, Any, int]:
     """The bounds as numbers of the dtype's kind, and how many numbers there are."""
     if dtype.category not in (1, 2):
-        raise not_implemented(f"{name}_cpu", dtype)
+        raise arguments.not_implemented(f"{name}_cpu", dtype)
     if any(isinstance(x, complex) for x in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if step == 0 or step != step:
@@ -103,6 +95,8 @@ def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> t
         raise RuntimeError(INCONSISTENT)
     if dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
+        if any(not -arguments.INT64_LIMIT <= x < arguments.INT64_LIMIT for x in (start, end, step)):
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
         if step == 0:
             raise ValueError("step must be nonzero")
         count = -((start - end) // step) if name == "arange" else (end - start) // step + 1
@@ -142,7 +136,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
              device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, wanted = _bounds("linspace", start, end, steps, out, dtype)
-    check_place("linspace", layout, device, pin_memory)
+    arguments.check_place("linspace", layout, device, pin_memory)
     return _delivered("linspace", _between(first, last, int(steps), wanted.numpy), out, requires_grad)
 
 
@@ -151,13 +145,13 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """`base` to the power of `steps` evenly spaced numbers from `start` to `end`."""
     first, last, wanted = _bounds("logspace", start, end, steps, out, dtype)
-    check_place("logspace", layout, device, pin_memory)
+    arguments.check_place("logspace", layout, device, pin_memory)
     kind = wanted.numpy
     if kind.kind in "iu":
         first, last = int(first), int(last)
     exponents = _between(first, last, int(steps), kind if kind.kind in "fcV" else np.dtype(np.float64))
     if not isinstance(base, (int, float)):
-        raise invalid_combination("logspace", start, end, steps, base)
+        raise arguments.invalid_combination("logspace", start, end, steps, base)
     powers = quiet(np.power)(exponents.dtype.type(base), exponents)
     return _delivered("logspace", cast_values(powers, kind), out, requires_grad)
 
@@ -170,17 +164,17 @@ def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -
             got = [f"{side} with {n} dimension(s)" for side, n, x in zip(("start", "end"), dims, (start, end), strict=True)
                    if both or isinstance(x, Tensor)]
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(got)}.")
-    if not is_integer(steps):
-        raise invalid_combination(name, start, end, steps)
-    read_int(name, "steps", 3, steps)
+    if not arguments.is_integer(steps):
+        raise arguments.invalid_combination(name, start, end, steps)
+    arguments.read_int(name, "steps", 3, steps)
     try:
-        first, last = [x._array.item() if isinstance(x, Tensor) else read_number(name, "start", 1, x)
+        first, last = [x._array.item() if isinstance(x, Tensor) else arguments.read_number(name, "start", 1, x)
                        for x in (start, end)]
     except TypeError:
-        raise invalid_combination(name, start, end, steps) from None
+        raise arguments.invalid_combination(name, start, end, steps) from None
     is_complex = isinstance(first, complex) or isinstance(last, complex)
     inferred = dtypes.get_default_complex_dtype() if is_complex else dtypes.get_default_dtype()
-    wanted = read_dtype(name, dtype_for(out, dtype, inferred), dtypes.float32)
+    wanted = arguments.read_dtype(name, dtype_for(out, dtype, inferred), dtypes.float32)
     if is_complex and not wanted.is_complex:
         raise RuntimeError(f"torch.{name}(): inferred dtype c10::complex<float> can't be safely cast to passed dtype "
                            f"{wanted.scalar_name}")

@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.door import Policy
+from whygrad.base.index_width import intp
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import (
-    check_range,
-    invalid_combination,
-    is_integer,
-    read_dims,
-    read_float,
-    read_int,
-    read_sizes,
-    read_tensor,
-    wrong_type,
-)
+from whygrad.functional import arguments
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import nn_function, public, rows, with_out, write
@@ -48,7 +39,7 @@ def tile(input: Any, *given: Any, dims: Any = None) -> Tensor:
 
 @public(method=False, name="tile")
 def _tile(input: Any, dims: Any) -> Tensor:
-    return tile(read_tensor("tile", input), read_sizes("tile", dims, "dims", 2))
+    return tile(arguments.read_tensor("tile", input), arguments.read_sizes("tile", dims, "dims", 2))
 
 
 @public()
@@ -56,10 +47,10 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
                       output_size: int | None = None) -> Tensor:
     """Each element several times; without `dim`, of the flattened tensor."""
     if repeats is None and dim is None and isinstance(input, Tensor):
-        return _counted_positions(input)
-    if not (isinstance(input, Tensor) and (isinstance(repeats, Tensor) or is_integer(repeats))
-            and (dim is None or is_integer(dim))):
-        raise invalid_combination("repeat_interleave", input, repeats, dim)
+        return _counted_positions(input, output_size)
+    if not (isinstance(input, Tensor) and (isinstance(repeats, Tensor) or arguments.is_integer(repeats))
+            and (dim is None or arguments.is_integer(dim))):
+        raise arguments.invalid_combination("repeat_interleave", input, repeats, dim)
     if dim is None:
         input, dim = flatten(input), 0
     axis = dim_of("repeat_interleave", input, dim, position=3)
@@ -67,9 +58,11 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     if not shape:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     if not isinstance(repeats, Tensor):
-        repeats = read_int("repeat_interleave", "repeats", 2, repeats)
+        repeats = arguments.read_int("repeat_interleave", "repeats", 2, repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
+        if output_size is not None and output_size != shape[axis] * repeats:
+            raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {shape[axis] * repeats} but got {output_size}")
         wide = rows.expand(rows.unsqueeze(input, axis=axis + 1), shape=(*shape[:axis + 1], repeats, *shape[axis + 1:]))
         return rows.view(rows.clone(wide, order="C"), shape=(*shape[:axis], shape[axis] * repeats, *shape[axis + 1:]))
     counts = repeats._array
@@ -80,10 +73,10 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     elif len(counts) != shape[axis]:
         raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
                            f"{len(counts)} and input.size({axis}) = {shape[axis]}")
-    return rows.index_select(input, _counted_positions(wrap(counts)), axis=axis)
+    return rows.index_select(input, _counted_positions(wrap(counts), output_size), axis=axis)
 
 
-def _counted_positions(repeats: Tensor) -> Tensor:
+def _counted_positions(repeats: Tensor, output_size: int | None) -> Tensor:
     """0 as often as the first count says, then 1 as often as the second says, ..."""
     counts = repeats._array
     if counts.dtype.kind not in "iu" or counts.dtype.itemsize < 4:
@@ -92,7 +85,9 @@ def _counted_positions(repeats: Tensor) -> Tensor:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
-    return wrap(np.repeat(np.arange(len(counts)), counts).astype(counts.dtype, copy=False))
+    if output_size is not None and output_size != counts.sum():
+        raise RuntimeError("allocated size does not match required size")
+    return wrap(np.repeat(np.arange(len(counts)), intp(counts)).astype(counts.dtype, copy=False))
 
 
 @public(function=False)
@@ -104,12 +99,12 @@ def flip(input: Any, *given: Any, dims: Any = None) -> Tensor:
 
 @public(method=False, name="flip")
 def _flip(input: Any, dims: Any) -> Tensor:
-    return flip(read_tensor("flip", input), read_sizes("flip", dims, "dims", 2))
+    return flip(arguments.read_tensor("flip", input), arguments.read_sizes("flip", dims, "dims", 2))
 
 
 def _flip_along(name: str, axis: int) -> None:
     def flipped(input: Any) -> Tensor:
-        if read_tensor(name, input)._array.ndim <= axis:
+        if arguments.read_tensor(name, input)._array.ndim <= axis:
             raise RuntimeError(f"Input must be >= {axis + 1}-d.")
         return rows.flip(input, axes=(axis,))
 
@@ -123,15 +118,15 @@ _flip_along("flipud", 0)
 @public()
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along dims; what leaves at one end returns at the other."""
-    read_tensor("roll", input)
-    moves = read_dims("roll", shifts, "shifts", 2)
-    axes = () if dims is None else read_dims("roll", dims, "dims", 3)
+    arguments.read_tensor("roll", input)
+    moves = arguments.read_dims("roll", shifts, "shifts", 2)
+    axes = () if dims is None else arguments.read_dims("roll", dims, "dims", 3)
     if not moves:
         raise RuntimeError("`shifts` required")
     if not axes and len(moves) == 1:
         return rows.roll(input, shifts=moves, axes=None)
     if len(moves) == len(axes) == 1 and not input._array.size:
-        return input.clone()
+        return rows.roll(input, shifts=moves, axes=None)  # whatever the dim is
     if len(moves) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     if not input._array.ndim:
@@ -142,8 +137,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
 @public()
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Turned by 90 degrees `k` times, from the first of the two dims towards the second."""
-    read_tensor("rot90", input)
-    k, dims = read_int("rot90", "k", 2, k), read_sizes("rot90", dims, "dims", 3)
+    arguments.read_tensor("rot90", input)
+    k, dims = arguments.read_int("rot90", "k", 2, k), arguments.read_sizes("rot90", dims, "dims", 3)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     ndim = input._array.ndim
@@ -157,8 +152,8 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 def _triangle(name: str, doc: str) -> None:
     def check(name: str, input: Tensor, diagonal: Any) -> int:
-        read_tensor(name, input)
-        diagonal = read_int(name, "diagonal", 2, diagonal)
+        arguments.read_tensor(name, input)
+        diagonal = arguments.read_int(name, "diagonal", 2, diagonal)
         if input._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return diagonal
@@ -180,8 +175,8 @@ _triangle("triu", "The part of each matrix on and above a diagonal; zeros elsewh
 @public()
 def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
     """The diagonal of a matrix, or the matrix with this diagonal."""
-    ndim = read_tensor("diag", input)._array.ndim
-    diagonal = read_int("diag", "diagonal", 2, diagonal)
+    ndim = arguments.read_tensor("diag", input)._array.ndim
+    diagonal = arguments.read_int("diag", "diagonal", 2, diagonal)
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = diag_embed(input, diagonal) if ndim == 1 else rows.diagonal_copy(input, offset=diagonal)
@@ -191,8 +186,8 @@ def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
 @public()
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices in dims `dim1` and `dim2`, whose diagonals are the last dim of the input."""
-    read_tensor("diag_embed", input)
-    offset = read_int("diag_embed", "offset", 2, offset)
+    arguments.read_tensor("diag_embed", input)
+    offset = arguments.read_int("diag_embed", "offset", 2, offset)
     axis1 = dim_of("diag_embed", input, dim1, "dim1", 3, extra=1)
     axis2 = dim_of("diag_embed", input, dim2, "dim2", 4, extra=1)
     if axis1 == axis2:
@@ -207,7 +202,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @public()
 def diagflat(input: Any, offset: int = 0) -> Tensor:
     """The matrix whose diagonal is the flattened input."""
-    return diag_embed(ravel(read_tensor("diagflat", input)), read_int("diagflat", "offset", 2, offset))
+    return diag_embed(ravel(arguments.read_tensor("diagflat", input)), arguments.read_int("diagflat", "offset", 2, offset))
 
 
 PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "circular"}
@@ -218,12 +213,12 @@ PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "c
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """`torch.nn.functional.pad`: `pad` is (before, after) of the last dim, then of the one before it, ..."""
     if not isinstance(input, Tensor):
-        raise wrong_type("pad", "input", 1, "Tensor", input)
-    amounts = read_sizes("pad", pad, "pad", 2)
+        raise arguments.wrong_type("pad", "input", 1, "Tensor", input)
+    amounts = arguments.read_sizes("pad", pad, "pad", 2)
     shape = input._array.shape
     pairs = padding_by_dim(amounts, shape)
     if mode == "constant":
-        return constant_pad(input, pairs, 0 if value is None else read_float("pad", "value", 4, value))
+        return constant_pad(input, pairs, 0 if value is None else arguments.read_float("pad", "value", 4, value))
     padded = len(amounts) // 2
     pairs = pairs[len(shape) - padded:]
     if mode not in PAD_MODES:
@@ -263,7 +258,7 @@ def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -
         if n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     if value:
-        check_range(value, input.dtype)
+        arguments.check_range(value, input.dtype)
     kind = input._array.dtype.kind
     number = value if kind in "fcV" else bool(value) if kind == "b" else int(value)
     return rows.constant_pad(input, pads=pads, value=number)

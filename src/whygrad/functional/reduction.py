@@ -7,34 +7,22 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from whygrad.base import dtypes
 from whygrad.base.door import SPECS, Call, bad_argument
 from whygrad.base.dtypes import c_name
 from whygrad.base.errors import warn
+from whygrad.base.overlap import check_overlap
 from whygrad.core.modes import grad_state
-from whygrad.core.tensor import Tensor
-from whygrad.functional import return_types
-from whygrad.functional.arguments import (
-    check_tensors,
-    invalid_combination,
-    is_integer,
-    not_implemented,
-    read_dtype,
-    read_flag,
-    read_int,
-    read_number,
-    read_sizes,
-    read_tensor,
-    told_invalid_combination,
-    told_wrong_type,
-    type_name,
-    wrong_type,
-)
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.functional import arguments, return_types
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.outs import with_outs
-from whygrad.functional.promotion import cast
+from whygrad.functional.promotion import cast, cast_values
 from whygrad.functional.run import FUNCTIONS, lazily_compiled, linalg_function, public, run, with_out, write
+from whygrad.functional.writes import write_values
 from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -53,9 +41,9 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             kwargs = {_NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
             if checked and "keepdim" in kwargs:
-                read_flag(function.__name__, "keepdim", place + 1, kwargs["keepdim"])
+                arguments.read_flag(function.__name__, "keepdim", place + 1, kwargs["keepdim"])
         if checked and len(args) > place:
-            read_flag(function.__name__, "keepdim", place + 1, args[place])
+            arguments.read_flag(function.__name__, "keepdim", place + 1, args[place])
         return function(*args, **kwargs)
 
     return renaming
@@ -74,20 +62,20 @@ def row(name: str) -> Callable[..., Any]:
 
 def refused_dim(function: str, input: Tensor, dim: Any, wanted: str, tells: bool) -> TypeError:
     """If more was given than `dim`, torch knows which signature was meant, and `tells` of some functions what it wants."""
-    return bad_argument(function, _refused_dim, type_name(input), type_name(dim), wanted, tells)
+    return bad_argument(function, _refused_dim, arguments.type_name(input), arguments.type_name(dim), wanted, tells)
 
 
 def _refused_dim(input: str, dim: str, wanted: str, tells: bool, call: Call) -> str:
     alone = call.given is not None and call.given + call.is_method == 2
     if not alone and tells:
-        return told_wrong_type("dim", 2, wanted, f", not {dim}", call)
-    return told_invalid_combination((input, dim), {}, call)
+        return arguments.told_wrong_type("dim", 2, wanted, f", not {dim}", call)
+    return arguments.told_invalid_combination((input, dim), {}, call)
 
 
 def read_overloaded(function: str, input: Any) -> Tensor:
     """A tensor as the first argument of a function with several signatures."""
     if not isinstance(input, Tensor):
-        raise invalid_combination(function, input)
+        raise arguments.invalid_combination(function, input)
     return input
 
 
@@ -98,30 +86,30 @@ def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tupl
     ndim = input._array.ndim
     if type(dim) is int:
         return (dim,) if 0 <= dim < ndim else normalize_dims(dim, ndim)
-    if is_integer(dim):
-        return normalize_dims(read_int(function, "dim", position, dim), ndim)
+    if arguments.is_integer(dim):
+        return normalize_dims(arguments.read_int(function, "dim", position, dim), ndim)
     # torch refuses a wrong `dim` in other words where a function has several signatures.
-    if not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))) and (
+    if not (isinstance(dim, (tuple, list)) and (not dim or arguments.is_integer(dim[0]))) and (
             function in TABLE and "overloaded" in TABLE[function].traits.public):
         raise refused_dim(function, input, dim, "tuple of ints", function in ("sum", "mean"))
-    axes = normalize_dims(read_sizes(function, dim, "dim", position), ndim)
+    axes = normalize_dims(arguments.read_sizes(function, dim, "dim", position), ndim)
     return tuple(range(ndim)) if axes is None else axes
 
 
 def read_axis(function: str, input: Tensor, dim: Any, position: int = 2) -> int:
-    return normalize_dim(dim if type(dim) is int else read_int(function, "dim", position, dim), input._array.ndim)
+    return normalize_dim(dim if type(dim) is int else arguments.read_int(function, "dim", position, dim), input._array.ndim)
 
 
 def in_dtype(function: str, input: Any, dtype: Any) -> Tensor:
     """The input in the dtype to be computed in, if one was asked for."""
-    input = read_tensor(function, input)
-    return input if dtype is None else cast(input, read_dtype(function, dtype, input.dtype).numpy)
+    input = arguments.read_tensor(function, input)
+    return input if dtype is None else cast(input, arguments.read_dtype(function, dtype, input.dtype).numpy)
 
 
 def widened(function: str, input: Any, dtype: Any) -> Tensor:
     """As `in_dtype`; without a dtype, integers and bools are totalled in int64."""
     tracked = dtype is not None and isinstance(input, Tensor) and input.requires_grad and grad_state.grad
-    if tracked and (wanted := read_dtype(function, dtype, input.dtype)).category < 2:
+    if tracked and (wanted := arguments.read_dtype(function, dtype, input.dtype)).category < 2:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
     input = in_dtype(function, input, dtype)
     return cast(input, dtypes.int64.numpy) if dtype is None and input._array.dtype.kind in "biu" else input
@@ -141,7 +129,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     if axis is not None:
         dim = axis
     elif out is not None and dim is None and not keepdim:
-        raise invalid_combination("sum", input, out=out)
+        raise arguments.invalid_combination("sum", input, out=out)
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
     if out is not None and dtype is None and isinstance(out, Tensor):
         ready, dtype = False, out.dtype
@@ -151,8 +139,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     if keepdim is not False or keepdims is not False:
         keepdim = keepdims if keepdim is False else keepdim
         if dim is None and type(keepdim) is not bool:
-            raise invalid_combination("sum", input, keepdim=keepdim)
-        read_flag("sum", "keepdim", 3, keepdim)
+            raise arguments.invalid_combination("sum", input, keepdim=keepdim)
+        arguments.read_flag("sum", "keepdim", 3, keepdim)
     result = _sum_all(x) if dim is None and not keepdim else _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim)
     if dtype is dtypes.bool_:
         result = result != 0  # type: ignore[assignment]  # booleans are added as booleans
@@ -183,7 +171,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
         check_asked_dtype(dtype, out)
     x = input if dtype is None and isinstance(input, Tensor) else in_dtype("mean", input, dtype)
     if keepdim is not False or keepdims is not False:
-        keepdim = read_flag("mean", "keepdim", 3, keepdims if keepdim is False else keepdim)
+        keepdim = arguments.read_flag("mean", "keepdim", 3, keepdims if keepdim is False else keepdim)
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
@@ -196,13 +184,13 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
 @numpy_names
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
-    x = read_tensor("nanmean", input)
+    x = arguments.read_tensor("nanmean", input)
     if x._array.dtype.kind in "biu":
         raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
                            f"{x.dtype.scalar_name}")
-    if dtype is not None and read_dtype("nanmean", dtype, x.dtype).category < 2:
+    if dtype is not None and arguments.read_dtype("nanmean", dtype, x.dtype).category < 2:
         raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
-                           f"complex dtype. Got: {read_dtype('nanmean', dtype, x.dtype).scalar_name}")
+                           f"complex dtype. Got: {arguments.read_dtype('nanmean', dtype, x.dtype).scalar_name}")
     numbers = sum(run("eq", x, x), dim, keepdim)
     return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), numbers), out, input)
 
@@ -215,11 +203,11 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
     x = widened("prod", input, dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype)
     if dim is ...:
         if keepdim:
-            raise invalid_combination("prod", input, keepdim=keepdim)
+            raise arguments.invalid_combination("prod", input, keepdim=keepdim)
         if out is not None:
-            raise invalid_combination("prod", input, out=out)
+            raise arguments.invalid_combination("prod", input, out=out)
         return _prod(x)
-    if not is_integer(dim):
+    if not arguments.is_integer(dim):
         raise refused_dim("prod", input, dim, "int", True)
     return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
 
@@ -236,12 +224,12 @@ def _spread(name: str) -> Callable[..., Any]:
                correction: float | None = None, out: Any = None) -> Any:
         x = read_overloaded(name, input)
         if out is not None and ("mean" in name or (dim is None and unbiased is not ...)):
-            raise invalid_combination(name, input, out=out)
+            raise arguments.invalid_combination(name, input, out=out)
         if isinstance(dim, bool) and unbiased is ...:
             dim, unbiased = None, dim
         if unbiased is not ... and (correction is not None or not isinstance(unbiased, bool)):
-            raise invalid_combination(name, input, *(() if dim is None else (dim,)), unbiased=unbiased,
-                                      **({} if correction is None else {"correction": correction}))
+            raise arguments.invalid_combination(name, input, *(() if dim is None else (dim,)), unbiased=unbiased,
+                                                **({} if correction is None else {"correction": correction}))
         if x._array.dtype.kind in "biu":
             raise RuntimeError(f"{name} only support floating point and complex dtypes" if "mean" in name else
                                "std and var only support floating point and complex dtypes")
@@ -261,9 +249,7 @@ def _spread(name: str) -> Callable[..., Any]:
 
 
 def _complex_spread(name: str, x: Tensor, statics: dict[str, Any]) -> Any:
-    total = row("var_complex")(x, **statics)
-    if name.startswith("std"):
-        total = run("sqrt", total)
+    total = row("std_complex" if name.startswith("std") else "var_complex")(x, **statics)
     return (total, _mean(x, axis=statics["axis"], keepdims=statics["keepdims"])) if "mean" in name else total
 
 
@@ -284,7 +270,7 @@ def check_ordered(x: Tensor, kernel: str) -> None:
     """Complex numbers have no order, and torch has no kernels for the wider unsigned integers."""
     dtype = x._array.dtype
     if dtype.kind == "c" or (dtype.kind == "u" and dtype.itemsize > 1):
-        raise not_implemented(kernel, x.dtype)
+        raise arguments.not_implemented(kernel, x.dtype)
 
 
 def check_not_empty(function: str, x: Tensor, axes: tuple[int, ...]) -> None:
@@ -306,15 +292,16 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
 
     def extreme(input: Tensor, dim: Any = ..., keepdim: bool | None = None, *, other: Any = None,
                 out: Any = None) -> Any:
-        x = read_tensor(name, input)
+        x = arguments.read_tensor(name, input)
         if isinstance(dim, Tensor) and other is None:
             dim, other = ..., dim
         if other is not None and dim is ... and keepdim is None:
             return FUNCTIONS[binary](x, other, out=out)
-        if dim is not ... and other is None and not is_integer(dim):
+        if dim is not ... and other is None and not arguments.is_integer(dim):
             raise refused_dim(name, input, dim, "int", name in ("max", "min"))
         if other is not None or (dim is ... and keepdim is not None):
-            raise invalid_combination(name, input, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
+            given = [v for v in (dim, keepdim, other) if v is not None and v is not ...]
+            raise arguments.invalid_combination(name, input, *given)
         if dim is ...:
             check_ordered(x, f"{name}_all")
             if not x._array.size:
@@ -338,7 +325,7 @@ def _extreme_over_dims(name: str) -> Callable[..., Any]:
     over = row(name)
 
     def extreme(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
-        x = read_tensor(name, input)
+        x = arguments.read_tensor(name, input)
         axes = None if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, dim)
         check_ordered(x, f"{name[1:]}_values_cpu")
         if axes is not None:
@@ -359,11 +346,11 @@ amin = _publish("amin", _extreme_over_dims("amin"),
 @numpy_names
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element."""
-    x = read_tensor("aminmax", input)
+    x = arguments.read_tensor("aminmax", input)
     if isinstance(out, Tensor):
-        raise wrong_type("aminmax", "out", None, "tuple of Tensors", out)
+        raise arguments.wrong_type("aminmax", "out", None, "tuple of Tensors", out)
     check_ordered(x, "aminmax_cpu")
-    axes = None if dim is None else read_axes("aminmax", x, read_int("aminmax", "dim", 2, dim))
+    axes = None if dim is None else read_axes("aminmax", x, arguments.read_int("aminmax", "dim", 2, dim))
     if axes is not None:
         check_not_empty("aminmax:", x, axes)
     elif not x._array.size:
@@ -381,7 +368,7 @@ def _position(name: str) -> Callable[..., Any]:
     position = row(name)
 
     def position_of(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
-        x = read_tensor(name, input)
+        x = arguments.read_tensor(name, input)
         if x._array.dtype.kind in "bc":
             kind = "bool" if x._array.dtype.kind == "b" else "complex"
             raise RuntimeError(f"{name}(): does not support {kind} input")
@@ -405,13 +392,15 @@ def _median(name: str) -> Callable[..., Any]:
     result_type = getattr(return_types, name)
 
     def median(input: Tensor, dim: Any = ..., keepdim: bool = False, *, out: Any = None) -> Any:
-        x = read_tensor(name, input)
+        x = arguments.read_tensor(name, input)
         if dim is ... and out is not None:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
         axis = None if dim is ... else read_axis(name, x, dim)
+        if axis is None and not x._array.size and x._array.dtype.kind not in "fV":
+            return wrap(cast_values(np.array(math.nan), x._array.dtype))
         if x._array.dtype.kind in "bc":
             kernel = "median_cpu" if dim is ... else "median_out"
-            raise not_implemented(kernel, x.dtype)
+            raise arguments.not_implemented(kernel, x.dtype)
         if axis is None:
             return of_all(x)
         check_not_empty("median():", x, (axis,))
@@ -446,7 +435,7 @@ any = _publish("any", _test("any"), "Whether any element is true.")
 def _test_of_truths(name: str, test: Callable[..., Any]) -> None:
     """torch's private names for the same, which take no other dtype."""
     def function(input: Tensor) -> Tensor:
-        if read_tensor(name, input).dtype is not dtypes.bool_:
+        if arguments.read_tensor(name, input).dtype is not dtypes.bool_:
             raise RuntimeError(f"{name}(): expected a tensor of bool, got {input.dtype.scalar_name}")
         return test(input)  # type: ignore[no-any-return]
 
@@ -462,7 +451,7 @@ _test_of_truths("_is_any_true", any)
 @numpy_names
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many elements are not zero."""
-    x = read_tensor("count_nonzero", input)
+    x = arguments.read_tensor("count_nonzero", input)
     axes = read_axes("count_nonzero", x, dim)
     return _count_nonzero(x, axis=axes, keepdims=False)
 
@@ -471,9 +460,9 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 @numpy_names
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(x))), without overflow."""
-    x = read_tensor("logsumexp", input)
-    if dim is None or not (is_integer(dim) or isinstance(dim, (tuple, list))):
-        raise wrong_type("logsumexp", "dim", 2, "tuple of ints", dim)
+    x = arguments.read_tensor("logsumexp", input)
+    if dim is None or not (arguments.is_integer(dim) or isinstance(dim, (tuple, list))):
+        raise arguments.wrong_type("logsumexp", "dim", 2, "tuple of ints", dim)
     if x._array.dtype.kind in "biu":
         x = cast(x, dtypes.get_default_dtype().numpy)
     return with_out("logsumexp", _logsumexp(x, axis=read_axes("logsumexp", x, dim), keepdims=keepdim), out, input)
@@ -488,16 +477,19 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         check_asked_dtype(wanted, out)
         x = widened(name, input, wanted)
         if wanted is dtypes.bool_:
-            raise not_implemented(f"{name}_out_cpu", wanted)
+            raise arguments.not_implemented(f"{name}_out_cpu", wanted)
         return with_out(name, along(x, axis=read_axis(name, x, dim)), out, input)
 
     def running_inplace(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-        wanted = read_dtype(name, dtype, self.dtype)
+        wanted = arguments.read_dtype(name, dtype, self.dtype)
         if wanted is not self.dtype:
             raise RuntimeError(f"Bad in-place call: input tensor dtype {c_name(self.dtype)} and output tensor dtype "
                                f"{c_name(wanted)} should match")
         if wanted is dtypes.bool_:
-            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+            if not self._array.ndim or not self._array.size:
+                return write_values(self, self._array, "")  # torch has nothing to compute
+            raise arguments.not_implemented(f"{name}_out_cpu", wanted)
+        check_overlap(self._array, ())
         return write(name, self, self, axis=read_axis(name, self, dim))
 
     return running, running_inplace
@@ -515,16 +507,16 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
 def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
-    input = read_tensor("linalg_vector_norm", x if input is None else input)
+    input = arguments.read_tensor("linalg_vector_norm", x if input is None else input)
     ord = _order("linalg_vector_norm", "ord", 2, ord)
-    read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
-    if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
-        raise wrong_type("linalg_vector_norm", "dim", 3, "tuple of ints", dim)
+    arguments.read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
+    if dim is not None and not arguments.is_integer(dim) and not isinstance(dim, (tuple, list)):
+        raise arguments.wrong_type("linalg_vector_norm", "dim", 3, "tuple of ints", dim)
     if input._array.dtype.kind in "biu":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{input.dtype.scalar_name}")
     if dtype is not None:
-        _check_norm_dtype(input.dtype, read_dtype("linalg_vector_norm", dtype, input.dtype))
+        _check_norm_dtype(input.dtype, arguments.read_dtype("linalg_vector_norm", dtype, input.dtype))
     axes = read_axes("linalg_vector_norm", input, dim, 3)
     if ord < 0 or ord == math.inf:
         _check_norm_of_nothing(input._array.shape, ord, axes)
@@ -536,7 +528,7 @@ def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool =
 
 
 def _order(function: str, argument: str, position: int, ord: Any) -> Any:
-    ord = read_number(function, argument, position, ord)
+    ord = arguments.read_number(function, argument, position, ord)
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     return ord
@@ -588,7 +580,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of the difference."""
-    check_tensors("dist", input=input, other=other)
+    arguments.check_tensors("dist", input=input, other=other)
     ord = _order("dist", "p", 3, p)
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "b" in kinds or not kinds & set("fVc"):

@@ -11,16 +11,10 @@ from whygrad.base.overlap import check_overlap
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace
+from whygrad.functional import gathering
 from whygrad.functional.arguments import not_implemented, read_tensor, wrong_type
 from whygrad.functional.determinism import alert_not_deterministic
 from whygrad.functional.fresh import warn_once
-from whygrad.functional.gathering import (
-    INDEX_DTYPES,
-    _element_index,
-    check_bounds,
-    counted_from_front,
-    positions,
-)
 from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.inplace import write
 from whygrad.functional.memory import as_strided
@@ -44,7 +38,7 @@ def _scatter_reduce_arguments(self: Any, dim: Any, index: Any, src: Any, reduce:
     if src._array.dtype != self._array.dtype:
         dim_of("scatter_reduce", self, dim)
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    places, axis = _element_index("scatter", self, dim, index, src)
+    places, axis = gathering._element_index("scatter", self, dim, index, src)
     kind = self._array.dtype.kind
     if (kind == "b" and reduce == "mean") or (kind == "c" and reduce in ("amax", "amin")):
         raise NotImplementedError(f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for "
@@ -92,7 +86,7 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
     if places.ndim > 1:
         raise IndexError(f"index_reduce_(): Index is supposed to be a vector, but got dim: {places.ndim} with type: "
                          f"{index.dtype.scalar_name} and size: {list(places.shape)}")
-    if places.dtype not in INDEX_DTYPES:
+    if places.dtype not in gathering.INDEX_DTYPES:
         raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_name}")
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(f"index_reduce_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) "
@@ -105,10 +99,11 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
         raise RuntimeError(f"index_reduce_(): Number of indices ({places.size}) should be equal to source.size(dim): "
                            f"({length}), for dim: {axis}")
     n = self._array.shape[axis] if self._array.ndim else 1
-    check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    gathering.check_bounds(index, n, lambda i: IndexError("index out of range in self"))
     if (kernel := _refusing_kernel(self._array, reduce)) is not None:
         raise not_implemented(kernel, self.dtype)
-    wide: Any = positions(index)
+    warn_once("index_reduce() is in beta and the API may change at any time.")
+    wide: Any = gathering.positions(index)
     wide = wide.reshape([-1 if a == axis else 1 for a in range(len(given))]).expand(given)
     statics = {"axis": axis, "reduce": reduce, "include_self": include_self, "node": "IndexReduceBackward0",
                "function": "index_reduce"}
@@ -119,7 +114,6 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True,
                  out: Any = None) -> Tensor:
     """The slices of `source` that fall on one slice combined: "prod", "mean", "amax" or "amin"."""
-    warn_once("index_reduce() is in beta and the API may change at any time.")
     read_tensor("index_reduce", input)
     inputs, statics = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
     return with_out("index_reduce", apply(TABLE["scatter_reduce"], input, *inputs, **statics), out, input, source)
@@ -147,9 +141,9 @@ def _put_arguments(self: Any, index: Any, source: Any) -> tuple[Tensor, Tensor]:
     n = self._array.size
     if not n and index._array.size:
         raise IndexError("put_(): self is an empty tensor but index is not")
-    check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} elements."),
-                 lowest=-n)
-    return counted_from_front(index, n), source
+    gathering.check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} "
+                                                          "elements."), lowest=-n)
+    return gathering.counted_from_front(index, n), source
 
 
 @public()
@@ -237,6 +231,6 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
         diagonal.fill_(fill_value)
         return self  # type: ignore[no-any-return]
     rows, columns = shape
-    for start in range(0, rows if wrap else min(rows, 1), columns + 1):
+    for start in range(0, max(rows, 1) if wrap else 1, columns + 1):
         self[start:start + columns].diagonal().fill_(fill_value)
     return self  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.core.modes import grad_state
 from whygrad.functional.arguments import not_implemented, read_int, wrong_type
 from whygrad.functional.dims import named_axis, normalize_dim
 from whygrad.functional.dispatch import short_along_dim
@@ -27,6 +28,8 @@ def _make(name: str, what: str) -> Callable[..., Any]:
         if type(dim) is not int or not 0 <= dim < ndim:
             dim = normalize_dim(read_int(name, "dim", 2, dim), ndim)
         if array.dtype.kind not in "fV":
+            if input.dtype.is_complex and input.requires_grad and grad_state.grad:
+                raise RuntimeError(f"_{name} does not support automatic differentiation for outputs with complex dtype.")
             if not array.size:  # torch has nothing to complain about then
                 return with_out(name, input.clone(), out, input)
             kernel = f"{name}_lastdim_kernel_impl" if dim >= ndim - 1 else f"{name}_kernel_impl"

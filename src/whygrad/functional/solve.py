@@ -11,22 +11,10 @@ from whygrad.backends.numpy_factor import SINGULAR_INVERSE
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional import return_types
+from whygrad.functional import matrices, return_types
 from whygrad.functional.arguments import check_tensors, invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul
-from whygrad.functional.matrices import (
-    check_equation,
-    check_floating,
-    check_info,
-    check_kernel,
-    check_matrices,
-    check_precision,
-    check_same_dtype,
-    eye,
-    is_vector,
-    read_matrices,
-)
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, run, with_out
 from whygrad.ops.table import TABLE
@@ -39,7 +27,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """The inverse, and for each matrix 0, or where its elimination met the first zero (counted from 1)."""
     inverse, info = _inverse("linalg_inv_ex", A)
     if check_errors:
-        check_info("linalg.inv_ex", info, SINGULAR_INVERSE)
+        matrices.check_info("linalg.inv_ex", info, SINGULAR_INVERSE)
     return with_outs("linalg_inv_ex", return_types.linalg_inv_ex(inverse, info), out, A)
 
 
@@ -47,12 +35,12 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of a square matrix or of each of a batch of them."""
     inverse, info = _inverse("linalg_inv", A)
-    check_info("linalg.inv", info, SINGULAR_INVERSE)
+    matrices.check_info("linalg.inv", info, SINGULAR_INVERSE)
     return with_out("linalg_inv_ex", inverse, out, A)
 
 
 def _inverse(function: str, A: Any) -> tuple[Tensor, Tensor]:
-    check_precision(read_matrices(function, A, name="linalg.inv"), "linalg.inv")
+    matrices.check_precision(matrices.read_matrices(function, A, name="linalg.inv"), "linalg.inv")
     inverse, info = rows.inv_ex(A)
     return inverse, info
 
@@ -69,7 +57,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """The X with A @ X = B (X @ A = B if not `left`), and for each matrix 0, or a number if it is singular."""
     result, info = _solution("linalg_solve_ex", A, B, left)
     if check_errors:
-        check_info("torch.linalg.solve_ex", info, _SINGULAR_SYSTEM)
+        matrices.check_info("torch.linalg.solve_ex", info, _SINGULAR_SYSTEM)
     return with_outs("_linalg_solve_ex", return_types.linalg_solve_ex(result, info), out, A, B)
 
 
@@ -77,23 +65,23 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
     """The X with A @ X = B, or X @ A = B if not `left`."""
     result, info = _solution("linalg_solve", A, B, left)
-    check_info("torch.linalg.solve", info, _SINGULAR_SYSTEM)
+    matrices.check_info("torch.linalg.solve", info, _SINGULAR_SYSTEM)
     return with_out("_linalg_solve_ex", result, out, A, B)
 
 
 def _solution(function: str, A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
-    read_matrices(function, A, name="linalg.solve")
+    matrices.read_matrices(function, A, name="linalg.solve")
     read_tensor(function, B, "B", 2)
-    check_same_dtype("linalg.solve", A, B)
-    vector = is_vector(A, B)
+    matrices.check_same_dtype("linalg.solve", A, B)
+    vector = matrices.is_vector(A, B)
+    shape = (*B._array.shape, 1) if vector else B._array.shape
+    matrices.check_matrices(A, "linalg.solve")
+    matrices.check_equation("linalg.solve", A, shape, left)
     if vector and not left:
         raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
                            "case linalg.solve is equivalent to B / A.squeeze(-1)")
-    shape = (*B._array.shape, 1) if vector else B._array.shape
-    check_matrices(A, "linalg.solve")
-    check_equation("linalg.solve", A, shape, left)
     broadcast_shapes(shape[:-2], A._array.shape[:-2])
-    check_kernel(A, "lu_cpu")
+    matrices.check_kernel(A, "lu_cpu")
     result, info = rows.solve_ex(A, B, left=left, vector=vector)
     return result, info
 
@@ -101,14 +89,14 @@ def _solution(function: str, A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor
 @public()
 def det(input: Tensor) -> Tensor:
     """The determinant of a square matrix or of each of a batch of them."""
-    read_matrices("det", input, "input", name="linalg.det", kernel="lu_cpu")
+    matrices.read_matrices("det", input, "input", name="linalg.det", kernel="lu_cpu")
     return rows.det(input)
 
 
 @linalg_function(name="det")
 def linalg_det(A: Tensor, *, out: Any = None) -> Tensor:
     """The determinant of a square matrix or of each of a batch of them."""
-    read_matrices("linalg_det", A, name="linalg.det", kernel="lu_cpu")
+    matrices.read_matrices("linalg_det", A, name="linalg.det", kernel="lu_cpu")
     return with_out("_linalg_det", rows.det(A), out, A)
 
 
@@ -125,7 +113,7 @@ def linalg_slogdet(A: Tensor, *, out: Any = None) -> Any:
 
 
 def _slogdet(function: str, A: Any, argument: str, name: str = "linalg.slogdet") -> Any:
-    check_precision(read_matrices(function, A, argument, name=name), name)
+    matrices.check_precision(matrices.read_matrices(function, A, argument, name=name), name)
     return rows.slogdet(A)
 
 
@@ -149,14 +137,18 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
         raise RuntimeError(f"linalg.pinv({input.dtype.scalar_name}{{{list(array.shape)}}}): expected a tensor with 2 or more "
                            "dimensions of float, double, cfloat or cdouble types")
     if hermitian:
-        check_matrices(input, "linalg.eigh")
+        matrices.check_matrices(input, "linalg.eigh")
     if rcond is not None:
         atol, rtol = 0.0, rcond
-    result = rows.pinv(input, atol=as_tolerance(atol), rtol=as_tolerance(rtol), hermitian=hermitian)
+    result = rows.pinv(input, atol=as_tolerance("pinv", "atol", atol), rtol=as_tolerance("pinv", "rtol", rtol),
+                       hermitian=hermitian)
     return with_out("linalg_pinv", result, out, input)
 
 
-def as_tolerance(value: Any) -> Any:
+def as_tolerance(function: str, argument: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value.dtype.is_complex:
+        raise RuntimeError(f"torch.linalg.{function}: {argument} tensor of complex type is not supported. Got "
+                           f"{value.dtype.scalar_name}")
     return value._array if isinstance(value, Tensor) else None if value is None else np.asarray(float(value))
 
 
@@ -218,13 +210,13 @@ def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
 
 def _matrix_power(function: str, input: Any, n: Any, out: Any) -> Tensor:
     read_tensor(function, input)
-    check_matrices(input, "linalg.matrix_power")
-    return with_out(function, _power(input, read_int(function, "n", 2, n)), out, input)
+    matrices.check_matrices(input, "linalg.matrix_power")
+    return with_out("matrix_power", _power(input, read_int(function, "n", 2, n)), out, input)
 
 
 def _power(x: Tensor, n: int) -> Tensor:
     if n == 0:
-        return METHODS["copy_"](METHODS["clone"](x), eye(x._array.shape[-1], x))
+        return METHODS["copy_"](METHODS["clone"](x), matrices.eye(x._array.shape[-1], x))
     if n == 1:
         return METHODS["clone"](x)
     if n < 0:
@@ -244,13 +236,13 @@ def _power(x: Tensor, n: int) -> Tensor:
 @public(name="matrix_exp")
 def torch_matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential."""
-    return rows.matrix_exp(read_matrices("matrix_exp", input, "input", name="linalg.matrix_exp"))
+    return rows.matrix_exp(matrices.read_matrices("matrix_exp", input, "input", name="linalg.matrix_exp"))
 
 
 @linalg_function()
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential."""
-    return rows.matrix_exp(read_matrices("linalg_matrix_exp", input, "input", name="linalg.matrix_exp"))
+    return rows.matrix_exp(matrices.read_matrices("linalg_matrix_exp", input, "input", name="linalg.matrix_exp"))
 
 
 @linalg_function(autocast="float32")
@@ -266,9 +258,11 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     if back != front:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
                            f"{back} != {front}")
-    check_floating(input, "linalg.inv")
+    matrices.check_floating(input, "linalg.inv")
     reshape = FUNCTIONS["reshape"]
-    return with_out("linalg_tensorinv", reshape(inv(reshape(input, (back, front))), shape[ind:] + shape[:ind]), out, input)
+    inverse, info = _inverse("linalg_inv", reshape(input, (back, front)))
+    matrices.check_info("inv", info, SINGULAR_INVERSE)
+    return with_out("linalg_tensorinv", reshape(inverse, shape[ind:] + shape[:ind]), out, input)
 
 
 @linalg_function(autocast="float32")

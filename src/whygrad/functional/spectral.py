@@ -11,16 +11,9 @@ from whygrad.backends import raw
 from whygrad.backends.numpy_solve import cutoff
 from whygrad.base import dtypes
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional import return_types
+from whygrad.functional import matrices, return_types
 from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.matrices import (
-    check_floating,
-    check_kernel,
-    check_matrices,
-    not_square,
-    read_matrices,
-)
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import numpy_names, vector_norm
@@ -43,7 +36,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
 
 
 def _read_for_svd(function: str, A: Any, driver: str | None) -> None:
-    read_matrices(function, A, name="linalg.svd", square=False, kernel="linalg_svd_cpu")
+    matrices.read_matrices(function, A, name="linalg.svd", square=False, kernel="linalg_svd_cpu")
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER "
                            "backend.")
@@ -61,8 +54,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
         u, s, vh = rows.svd(input, full=not some)
         return with_outs("svd", return_types.svd(u, s, FUNCTIONS["adjoint"](vh)), out, input)
     *batch, m, n = input._array.shape
-    u, v = [wrap(np.zeros((*batch, size, size), input._array.dtype)) for size in (m, n)]
-    return with_outs("svd", return_types.svd(u, rows.svdvals(input), v), out, input)
+    u, v = [np.zeros((*batch, size, size), input._array.dtype) for size in (m, n)]
+    return with_outs("svd", return_types.svd(wrap(u), rows.svdvals(input), wrap(v.mT)), out, input)
 
 
 @linalg_function(autocast="float32")
@@ -81,11 +74,11 @@ def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
 
 def _read_for_eigh(function: str, input: Any, UPLO: str) -> bool:
     read_tensor(function, input)
-    check_matrices(input, "linalg.eigh")
+    matrices.check_matrices(input, "linalg.eigh")
     letter = UPLO.upper()
     if letter not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    check_kernel(input, "linalg_eigh_cpu")
+    matrices.check_kernel(input, "linalg_eigh_cpu")
     return letter == "L"
 
 
@@ -105,9 +98,9 @@ def eigvals(input: Tensor, *, out: Any = None) -> Tensor:
 
 def _read_for_eig(function: str, name: str, input: Any) -> tuple[Tensor, bool]:
     read_tensor(function, input)
-    check_matrices(input, name)
+    matrices.check_matrices(input, name)
     wanted = input.dtype.to_complex()
-    check_kernel(input, "linalg_eig_out_cpu")
+    matrices.check_kernel(input, "linalg_eig_out_cpu")
     if not np.isfinite(input._numbers).all():
         raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
     return cast(input, wanted.numpy), not input.dtype.is_complex
@@ -118,14 +111,18 @@ def _read_for_eig(function: str, name: str, input: Any) -> tuple[Tensor, bool]:
 def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None) -> Tensor:
     """A norm of the matrices in two dims: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
+    return _matrix_norm("linalg_matrix_norm", input, ord, dim, keepdim, dtype, out)
+
+
+def _matrix_norm(called: str, input: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Tensor:
     read_tensor("linalg_matrix_norm", input)
     name = "linalg.matrix_norm"
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
-    check_matrices(input, name, square=False)
-    check_floating(input, name)
+    matrices.check_matrices(input, name, square=False)
+    matrices.check_floating(input, name)
     dim = [dim] if is_integer(dim) else dim
     if len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
@@ -135,7 +132,7 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     if ord == "fro":
-        return vector_norm(input, 2, (row, column), keepdim, dtype=dtype, out=out)
+        return with_out(called, vector_norm(input, 2, (row, column), keepdim, dtype=dtype), out, input)
     x = input if dtype is None else cast(input, dtype.numpy)
     if ord == "nuc" or abs(ord) == 2:
         result = _norm_of_values(x, ord, row, column, keepdim)
@@ -144,7 +141,7 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
         inner, outer = (column, row) if abs(ord) == math.inf else (row, column)
         sums = vector_norm(x, 1, inner, keepdim)
         result = _extreme(ord, sums, outer if keepdim or outer < inner else outer - 1, keepdim)
-    return with_out("linalg_matrix_norm", result, out, input)
+    return with_out(called, result, out, input)
 
 
 def _extreme(ord: Any, values: Tensor, dim: int, keepdim: bool) -> Tensor:
@@ -180,8 +177,8 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
         raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.")
     of_matrix = ndim == 2 if dim is None else len(dim) == 2
     if isinstance(ord, str) or (ord is not None and of_matrix):
-        return matrix_norm(input, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
-    return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
+        return _matrix_norm("linalg_norm", input, ord, (-2, -1) if dim is None else dim, keepdim, dtype, out)
+    return with_out("linalg_norm", vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype), out, input)
 
 
 @public(method=False)
@@ -196,7 +193,7 @@ def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     read_tensor("linalg_cond", input)
     if input._array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if not isinstance(p, str) and p not in (None, 1, -1, 2, -2, math.inf, -math.inf):
+    if p not in (None, 1, -1, 2, -2, math.inf, -math.inf, "fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     return with_out("linalg_cond", _cond(input, 2 if p is None else p), out, input)
 
@@ -212,16 +209,17 @@ def _cond(x: Tensor, p: Any) -> Tensor:
         ratio = run("div", largest, smallest) if p == 2 else run("div", smallest, largest)
         return rows.squeeze(ratio, axis=last)
     if shape[-1] != shape[-2]:
-        raise not_square(f"linalg.cond(ord={p}): ", shape)
+        raise matrices.not_square(f"linalg.cond(ord={p}): ", shape)
     if p == "nuc":
         values = svdvals(x)
         return run("mul", METHODS["sum"](values, -1), METHODS["sum"](run("reciprocal", values), -1))
-    check_floating(x, "linalg.inv")
+    matrices.check_floating(x, "linalg.inv")
     inverse, info = rows.inv_ex(x)
     if info._numbers.any():
         singular = info._with_numbers(info._numbers > 0)[..., None, None]  # type: ignore[index]
         inverse = METHODS["masked_fill"](inverse, singular, math.inf)
-    product = run("mul", matrix_norm(x, p), matrix_norm(inverse, p))
+    with np.errstate(invalid="ignore"):
+        product = run("mul", matrix_norm(x, p), matrix_norm(inverse, p))
     return METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
 
 
@@ -238,13 +236,14 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     if input.dtype.category < 2 or input.dtype.itemsize == 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
-        check_matrices(input, "linalg.eigh")
+        matrices.check_matrices(input, "linalg.eigh")
     if tol is not None:
         atol, rtol = tol, 0.0
     if not array.size:
         result = np.zeros(array.shape[:-2], np.int64)
     else:
         sizes = abs(raw.eigvalsh(array, lower=True)) if hermitian else raw.svdvals(array)
-        limit = np.asarray(cutoff(array, sizes.max(axis=-1), as_tolerance(atol), as_tolerance(rtol)))
+        limit = np.asarray(cutoff(array, sizes.max(axis=-1), as_tolerance("matrix_rank", "atol", atol),
+                                  as_tolerance("matrix_rank", "rtol", rtol)))
         result = (sizes > limit[..., None]).sum(axis=-1)
     return with_out("linalg_matrix_rank", wrap(np.asarray(result, dtypes.int64.numpy)), out, input)

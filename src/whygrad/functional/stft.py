@@ -10,8 +10,13 @@ from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fourier import as_complex
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import FUNCTIONS, public, rows, run
+
+NO_WINDOW = "A window was not provided. A rectangular window will be applied"
+ASK_FOR_ONES = ("To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, "
+                "device=<device>)`.")
 
 
 def _kind(x: Tensor) -> str:
@@ -46,6 +51,9 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
          onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:
     """The Fourier transforms of stretches of `n_fft` points, `hop_length` apart: (batch, frequencies, stretches)."""
     x = read_tensor("stft", input)
+    if window is None:
+        warn_once(f"{NO_WINDOW},which is known to cause spectral leakage. Other windows such as torch.hann_window or "
+                  f"torch.hamming_window are recommended to reduce spectral leakage.{ASK_FOR_ONES}")
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if center:
@@ -61,6 +69,10 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     if return_complex is None and not is_complex:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require "
                            "that return_complex=True in a future PyTorch release.")
+    if return_complex is False:
+        warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors "
+                  "for all inputs, and return_complex=False will raise an error.\n"
+                  "Note: you can still call torch.view_as_real on the complex output to recover the old return format.")
     if x.dtype.category < 2:
         raise _refusal("stft", x, options, ": expected a tensor of floating point or complex values")
     if x._array.ndim not in (1, 2):
@@ -103,6 +115,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
           length: int | None = None, return_complex: bool = False) -> Tensor:
     """The signal that `stft` came from, with overlapping stretches averaged as their windows say."""
     x = read_tensor("istft", input)
+    if window is None:
+        warn_once(f"{NO_WINDOW}.Please provide the same window used by stft to make the inversion lossless.{ASK_FOR_ONES}")
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     options = {"n_fft": n_fft, "hop_length": hop_length, "win_length": win_length, "window": window, "center": center,

@@ -279,6 +279,8 @@ class UntypedStorage(_Storage):
     def byteswap(self, dtype: dtypes.dtype) -> None:
         """Reverse the bytes of each element, in place; of both halves of a complex one."""
         item = dtype.to_real().itemsize
+        if self.nbytes() % item:
+            raise RuntimeError(f"the length of data is not a multiple of {item}")
         self.bytes.view(f"V{item}" if item == 1 else f"u{item}").byteswap(inplace=True)
 
 

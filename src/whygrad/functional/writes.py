@@ -97,6 +97,9 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     return result
 
 
+# LAPACK's: an `out` that is resized holds its matrices column by column.
+BY_COLUMNS = frozenset({"linalg_inv_ex", "_linalg_solve_ex", "linalg_cholesky_ex", "linalg_qr", "_linalg_svd", "_linalg_eigh",
+                        "linalg_lu_factor_ex"})
 RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})
 
 
@@ -133,8 +136,10 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         follows = name in ("fft_ifft", "fft_ihfft") or (name in TABLE and TABLE[name].broadcasts)
-        order: Any = "K" if follows else "C"
-        out._array = np.empty_like(result._array, out._array.dtype, order)
+        if name in BY_COLUMNS and result._array.ndim > 1:
+            out._array = np.empty_like(result._array.mT, out._array.dtype, "C").mT
+        else:
+            out._array = np.empty_like(result._array, out._array.dtype, "K" if follows else "C")
     values = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
     if type(out) in TURNED:
         out.put(values)  # type: ignore[attr-defined]

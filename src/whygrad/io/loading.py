@@ -68,6 +68,8 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        if unknown := pickle_load_args.keys() - {"encoding"}:
+            raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{min(unknown)}'")
     if isinstance(f, (str, os.PathLike)):
         if os.fspath(f).endswith(".safetensors"):
             from whygrad.io.safetensors import load_safetensors
@@ -248,6 +250,9 @@ def default_restore_location(storage: TypedStorage, location: str) -> TypedStora
         return storage
     if location.startswith("cuda"):
         raise RuntimeError(NO_CUDA)
+    if location == "meta":
+        storage.without_values = True  # type: ignore[attr-defined]
+        return storage
     raise RuntimeError("don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
                        f"{location})")
 

@@ -83,6 +83,8 @@ def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any)
     refuse_unless(needed <= held, f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} needs "
                                   f"{needed} elements, but its storage holds {held}")
     try:
+        if hasattr(storage, "without_values"):  # it was loaded to the meta device
+            return meta_array(tuple(size), dtype.numpy, tuple([step * item for step in stride]))
         if not needed:
             return np.empty(size, dtype.numpy)
         return np.ndarray(size, dtype.numpy, storage.untyped().bytes, offset * item, tuple([step * item for step in stride]))

@@ -20,28 +20,13 @@ from whygrad.core.tensor import Size, Tensor, wrap
 from whygrad.functional.conj_neg import Turned
 from whygrad.functional.parameter import Parameter
 from whygrad.functional.storage import TypedStorage, UntypedStorage
-from whygrad.io import options
+from whygrad.io import options, rebuilding
 from whygrad.io.atomic import replacing
-from whygrad.io.rebuilding import (
-    GLOBALS,
-    KIND_OF,
-    LEGACY_MAGIC,
-    LEGACY_VERSION,
-    UNTYPED,
-    get_layout,
-    rebuild_from_type,
-    rebuild_meta_tensor,
-    rebuild_parameter,
-    rebuild_parameter_with_state,
-    rebuild_sparse_tensor,
-    rebuild_tensor_v2,
-    rebuild_tensor_v3,
-)
 
 DEFAULT_PROTOCOL = 2
 _LOCAL_HEADER = 30  # bytes before the name
 # Python's own classes are written by pickle itself.
-_NAMES = {id(value): name for name, value in GLOBALS.items() if not name.startswith(("builtins.", "_codecs."))}
+_NAMES = {id(value): name for name, value in rebuilding.GLOBALS.items() if not name.startswith(("builtins.", "_codecs."))}
 
 
 class Storage:
@@ -54,8 +39,8 @@ class Storage:
 
     @property
     def persistent_id(self) -> tuple[Any, ...]:
-        kind = KIND_OF.get(self.dtype, UNTYPED)
-        return "storage", kind, self.key, "cpu", self.memory.size if kind is not UNTYPED else self.memory.nbytes
+        kind = rebuilding.KIND_OF.get(self.dtype, rebuilding.UNTYPED)
+        return "storage", kind, self.key, "cpu", self.memory.size if kind is not rebuilding.UNTYPED else self.memory.nbytes
 
 
 # pickle's Python class, because the C one imports each name that it writes.
@@ -94,45 +79,45 @@ class _Pickler(_PythonPickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             return self.reduce_tensor(obj)
-        if isinstance(obj, (dtypes.dtype, type(UNTYPED))):
+        if isinstance(obj, (dtypes.dtype, type(rebuilding.UNTYPED))):
             return "a global"  # save_global knows its name
         if isinstance(obj, Size):
             return Size, (tuple(obj),)
         if isinstance(obj, device):
             return device, (obj.type,) if obj.index is None else (obj.type, obj.index)
         if isinstance(obj, layouts.layout):
-            return get_layout, (str(obj),)
+            return rebuilding.get_layout, (str(obj),)
         return NotImplemented
 
     def reduce_tensor(self, tensor: Tensor) -> Any:
         """torch's three forms: a tensor, a parameter of a tensor, and either of them with attributes."""
         array = tensor._memory if isinstance(tensor, Turned) else tensor._array
         if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
-            return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
+            return rebuilding.rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
         if type(array) is MetaArray:
             stride = tuple([step // array.itemsize for step in array.strides])
-            function: Any = rebuild_meta_tensor
+            function: Any = rebuilding.rebuild_meta_tensor
             plain: list[Any] = [tensor.dtype, tuple(array.shape), stride, tensor.requires_grad]
         else:
-            function = rebuild_tensor_v2
+            function = rebuilding.rebuild_tensor_v2
             storage, offset, stride = self.storage_of(array, tensor.dtype)
             plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
-        if tensor.dtype not in KIND_OF and function is rebuild_tensor_v2:
-            function = rebuild_tensor_v3
+        if tensor.dtype not in rebuilding.KIND_OF and function is rebuilding.rebuild_tensor_v2:
+            function = rebuilding.rebuild_tensor_v3
             plain.append(tensor.dtype)
         if isinstance(tensor, Turned):
             plain.append({name: True for name, is_so in (("conj", tensor.conjugated), ("neg", tensor.negated)) if is_so})
         attributes = dict(tensor.__dict__)
         if type(tensor) is Parameter:
-            plain[3 if function is rebuild_meta_tensor else 4] = False
+            plain[3 if function is rebuilding.rebuild_meta_tensor else 4] = False
             data = _Reduced(function, tuple(plain))
             if attributes:
-                return rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
-            return rebuild_parameter, (data, tensor.requires_grad, OrderedDict())
+                return rebuilding.rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
+            return rebuilding.rebuild_parameter, (data, tensor.requires_grad, OrderedDict())
         if (type(tensor) is Tensor or isinstance(tensor, Turned)) and not attributes:
             return function, tuple(plain)
         kind = Tensor if isinstance(tensor, Turned) else type(tensor)
-        return rebuild_from_type, (function, kind, tuple(plain), attributes)
+        return rebuilding.rebuild_from_type, (function, kind, tuple(plain), attributes)
 
     def storage_of(self, array: np.ndarray, dtype: dtypes.dtype) -> tuple[Storage, int, tuple[int, ...]]:
         """The storage of an array, the array's offset in it, and its strides in elements."""
@@ -267,8 +252,9 @@ class _LegacyPickler(_Pickler):
 def _write_legacy(file: IO[bytes], described: bytes, pickler: _Pickler, protocol: int) -> None:
     """Five pickles (a magic number, a version, the byte order, the objects, the keys), then each storage: size and bytes."""
     little = sys.byteorder == "little"
-    for value in (LEGACY_MAGIC, LEGACY_VERSION, {"protocol_version": LEGACY_VERSION, "little_endian": little,
-                                                 "type_sizes": {"short": 2, "int": 4, "long": 4}}):
+    for value in (rebuilding.LEGACY_MAGIC, rebuilding.LEGACY_VERSION, {
+            "protocol_version": rebuilding.LEGACY_VERSION, "little_endian": little,
+            "type_sizes": {"short": 2, "int": 4, "long": 4}}):
         pickle.dump(value, file, protocol=protocol)
     file.write(described)
     storages = sorted(pickler.storages.values(), key=lambda storage: storage.key)

@@ -13,16 +13,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
 
-from whygrad.io.rebuilding import (
-    CALLS,
-    GLOBALS,
-    check_key,
-    check_special_names,
-    refuse_unless,
-    set_attributes,
-    shown,
-    trusted_globals,
-)
+from whygrad.io import rebuilding
 
 # Modules that are never allowed, even if the user trusts a function in them.
 BLOCKED = ("sys", "os", "posix", "nt", "subprocess")
@@ -42,7 +33,7 @@ class Unpickler:
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-        self.trusted = trusted_globals()
+        self.trusted = rebuilding.trusted_globals()
         self.made = 0
         self.outside = False  # while user code runs, exceptions are passed on unchanged
 
@@ -51,7 +42,7 @@ class Unpickler:
             while True:
                 code = self.read(1)
                 if code == pickle.STOP:
-                    refuse_unless(len(self.stack) == 1 and not self.marked, "the pickle ends in the middle")
+                    rebuilding.refuse_unless(len(self.stack) == 1 and not self.marked, "the pickle ends in the middle")
                     return self.stack[0]
                 step = STEPS.get(code)
                 if step is None:
@@ -72,7 +63,7 @@ class Unpickler:
 
     def read(self, count: int) -> bytes:
         start, self.at = self.at, self.at + count
-        refuse_unless(self.at <= len(self.data), "the pickle ends in the middle")
+        rebuilding.refuse_unless(self.at <= len(self.data), "the pickle ends in the middle")
         return self.data[start:self.at]
 
     def read_number(self, layout: str) -> Any:
@@ -80,7 +71,7 @@ class Unpickler:
 
     def read_line(self) -> str:
         end = self.data.find(b"\n", self.at)
-        refuse_unless(end >= 0, "the pickle ends in the middle")
+        rebuilding.refuse_unless(end >= 0, "the pickle ends in the middle")
         start, self.at = self.at, end + 1
         return self.data[start:end].decode("utf-8")
 
@@ -97,7 +88,7 @@ class Unpickler:
 
     def protocol(self) -> None:
         version = self.read(1)[0]
-        refuse_unless(version == 2, f"pickle protocol {version}: torch.save writes protocol 2")
+        rebuilding.refuse_unless(version == 2, f"pickle protocol {version}: torch.save writes protocol 2")
 
     def get_global(self) -> None:
         module, name = self.read_line(), self.read_line()
@@ -105,8 +96,8 @@ class Unpickler:
         path = f"{module}.{name}"
         if module.partition(".")[0] in BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
-        if path in GLOBALS:
-            self.push(GLOBALS[path])
+        if path in rebuilding.GLOBALS:
+            self.push(rebuilding.GLOBALS[path])
         elif path in self.trusted:
             self.push(self.trusted[path])
         else:
@@ -122,36 +113,36 @@ class Unpickler:
 
     def reduce(self) -> None:
         args, function = self.stack.pop(), self.stack.pop()
-        refuse_unless(type(args) is tuple, "a call without a tuple of arguments")
+        rebuilding.refuse_unless(type(args) is tuple, "a call without a tuple of arguments")
         if self.is_trusted(function):
             self.push(self.call_outside(function, *args))
             return
-        call = CALLS.get(function) if callable(function) else None
+        call = rebuilding.CALLS.get(function) if callable(function) else None
         if call is None:
             raise UnpicklingError("Trying to call reduce for unrecognized function "
-                                  f"{getattr(function, '__name__', shown(function))}")
+                                  f"{getattr(function, '__name__', rebuilding.shown(function))}")
         result = call(*args)
         if isinstance(result, (bytes, bytearray, set, dict, tuple)):
             # A pickle that repeatedly expands the same text is a decompression bomb.
             self.made += len(result)
-            refuse_unless(self.made <= 2 * len(self.data), "the pickle makes far more data than it holds")
+            rebuilding.refuse_unless(self.made <= 2 * len(self.data), "the pickle makes far more data than it holds")
         self.push(result)
 
     def new_object(self) -> None:
         args, kind = self.stack.pop(), self.stack.pop()
-        refuse_unless(self.is_trusted(kind) and type(args) is tuple,
-                      "Can only create new object for classes allowlisted via `add_safe_globals` but got "
-                      f"{getattr(kind, '__name__', shown(kind))}")
+        rebuilding.refuse_unless(self.is_trusted(kind) and type(args) is tuple,
+                                 "Can only create new object for classes allowlisted via `add_safe_globals` but got "
+                                 f"{getattr(kind, '__name__', rebuilding.shown(kind))}")
         self.push(self.call_outside(kind.__new__, kind, *args))
 
     def build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if type(target) is OrderedDict:
-            set_attributes(target, state)
+            rebuilding.set_attributes(target, state)
         elif self.is_trusted(type(target)):
             if not hasattr(target, "__setstate__"):
                 for part in state if type(state) is tuple else (state,):
-                    check_special_names(part if type(part) is dict else ())
+                    rebuilding.check_special_names(part if type(part) is dict else ())
             self.call_outside(_set_state, target, state)
         else:
             raise UnpicklingError("Can only build OrderedDict or types allowlisted via `add_safe_globals`, but got "
@@ -159,21 +150,21 @@ class Unpickler:
 
     def extend(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        refuse_unless(type(target) is list, f"Can only append to lists, but got {type(target)}")
+        rebuilding.refuse_unless(type(target) is list, f"Can only append to lists, but got {type(target)}")
         target.extend(items)
 
     def set_items(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        refuse_unless(type(target) in (dict, OrderedDict, Counter),
-                      f"Can only set items of dicts, but got {type(target)}")
-        refuse_unless(len(items) % 2 == 0, "a key without a value")
+        rebuilding.refuse_unless(type(target) in (dict, OrderedDict, Counter),
+                                 f"Can only set items of dicts, but got {type(target)}")
+        rebuilding.refuse_unless(len(items) % 2 == 0, "a key without a value")
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str:
-                check_key(key)
+                rebuilding.check_key(key)
             target[key] = value
 
     def tuple_of(self, count: int) -> None:
-        refuse_unless(len(self.stack) >= count, "the pickle makes no sense: a tuple of missing values")
+        rebuilding.refuse_unless(len(self.stack) >= count, "the pickle makes no sense: a tuple of missing values")
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
     def persistent(self) -> None:

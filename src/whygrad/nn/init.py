@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -48,16 +50,37 @@ def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: Any = None
         return tensor.normal_(mean, std, generator=generator)
 
 
+def _overridable(fill: Callable[..., Any]) -> Callable[..., Any]:
+    """One of the four functions here that modes and classes of the user's may override: torch passes them names only."""
+    parameters = inspect.signature(fill)
+
+    @functools.wraps(fill)
+    def filled(*args: Any, **kwargs: Any) -> Any:
+        tensor = args[0] if args else kwargs.get("tensor")
+        # Before overrides is loaded there are no modes.
+        if (not isinstance(tensor, torch.Tensor) or "whygrad.overrides" in sys.modules) and (
+                torch.overrides.has_torch_function((tensor,))):
+            given = parameters.bind(*args, **kwargs)
+            given.apply_defaults()
+            return torch.overrides.handle_torch_function(filled, (tensor,), **given.arguments)
+        return fill(*args, **kwargs)
+
+    return filled
+
+
+@_overridable
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fill with numbers from U(a, b)."""
     return _no_grad_uniform_(tensor, a, b, generator)
 
 
+@_overridable
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fill with numbers from N(mean, std²)."""
     return _no_grad_normal_(tensor, mean, std, generator)
 
 
+@_overridable
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value."""
     with no_grad():
@@ -139,6 +162,7 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float |
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@_overridable
 def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Any:
     """He's: U(-bound, bound) with bound = gain·√(3 / fan)."""

@@ -12,6 +12,7 @@ from whygrad.base.errors import warn
 from whygrad.base.meta_array import NO_DATA
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.conversion import convert_parameter
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration
@@ -63,6 +64,8 @@ class Module(StateDictMethods):
                 or everywhere.on):
             return HookedCall(self, args, kwargs).run()
         return self.forward(*args, **kwargs)
+
+    _call_impl = _wrapped_call_impl = __call__  # to be called by programs; what they assign here is not called
 
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
@@ -294,6 +297,7 @@ class Module(StateDictMethods):
             parameter.requires_grad_(requires_grad)  # type: ignore[attr-defined]
         return self
 
+    @outside_rows
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
         why.tell("zeroed", self)

@@ -262,7 +262,7 @@ class LSTM(RNNBase):
 
     def _batched(self, hx: Any, batched: bool) -> Any:
         dims, kind = (3, "batched") if batched else (2, "unbatched")
-        h, c = hx
+        h, c = hx[0], hx[1]
         if h.dim() != dims or c.dim() != dims:
             raise RuntimeError(f"For {kind} {dims}-D input, hx and cx should also be {dims}-D but got ({h.dim()}-D, "
                                f"{c.dim()}-D) tensors")

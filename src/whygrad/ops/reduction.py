@@ -89,6 +89,12 @@ def var(xp, x, *, axis, keepdims, correction):
 def var_complex(xp, x, *, axis, keepdims, correction): ...
 
 
+@along_axes(node="StdBackward0", curve="kinked",
+            x=lambda xp, g, x, out, axis, keepdims, correction: xp.conj(std_rule(xp, g, x, out, axis, keepdims, correction)))
+def std_complex(xp, x, *, axis, keepdims, correction):
+    return xp.sqrt(xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction))
+
+
 @along_axes(half="float32", curve="kinked", public="overloaded", x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))

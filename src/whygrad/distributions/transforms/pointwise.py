@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import whygrad as torch
@@ -31,19 +32,12 @@ class Increasing(Fixed):
     sign = +1
 
 
-class ExpTransform(Increasing):
-    """y = exp(x)"""
-
-    codomain = constraints.positive
-
-    def _call(self, x: Any) -> Any:
-        return x.exp()
-
-    def _inverse(self, y: Any) -> Any:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return x
+def _increasing(name: str, doc: str, codomain: Any, call: Callable[[Any, Any], Any], inverse: Callable[[Any, Any], Any],
+                log_slope: Callable[[Any, Any, Any], Any]) -> Any:
+    """A transform given by its function, the inverse, and the logarithm of the derivative at x: methods, all three."""
+    members = {"codomain": codomain, "_call": call, "_inverse": inverse, "log_abs_det_jacobian": log_slope, "__doc__": doc,
+               "__module__": __name__}
+    return type(name, (Increasing,), members)
 
 
 def _away_from_the_ends(y: Any) -> Any:
@@ -55,51 +49,23 @@ def _clipped_sigmoid(x: Any) -> Any:
     return _away_from_the_ends(x.sigmoid())
 
 
-class SigmoidTransform(Increasing):
-    """y = 1 / (1 + exp(-x)), clamped away from 0 and 1"""
-
-    codomain = constraints.unit_interval
-
-    def _call(self, x: Any) -> Any:
-        return _clipped_sigmoid(x)
-
-    def _inverse(self, y: Any) -> Any:
-        y = _away_from_the_ends(y)
-        return y.log() - (-y).log1p()
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -softplus(-x) - softplus(x)
+def _logit(y: Any) -> Any:
+    y = _away_from_the_ends(y)
+    return y.log() - (-y).log1p()
 
 
-class SoftplusTransform(Increasing):
-    """y = log(1 + exp(x))"""
-
-    codomain = constraints.positive
-
-    def _call(self, x: Any) -> Any:
-        return softplus(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return (-y).expm1().neg().log() + y
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -softplus(-x)
-
-
-class TanhTransform(Increasing):
-    """y = tanh(x)"""
-
-    codomain = constraints.interval(-1.0, 1.0)
-
-    def _call(self, x: Any) -> Any:
-        return x.tanh()
-
-    def _inverse(self, y: Any) -> Any:
-        return y.atanh()
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        # log(1 - tanh(x)**2), without cancellation.
-        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+ExpTransform = _increasing("ExpTransform", "y = exp(x)", constraints.positive,
+                           lambda self, x: x.exp(), lambda self, y: y.log(), lambda self, x, y: x)
+SigmoidTransform = _increasing("SigmoidTransform", "y = 1 / (1 + exp(-x)), clamped away from 0 and 1", constraints.unit_interval,
+                               lambda self, x: _clipped_sigmoid(x), lambda self, y: _logit(y),
+                               lambda self, x, y: -softplus(-x) - softplus(x))
+SoftplusTransform = _increasing("SoftplusTransform", "y = log(1 + exp(x))", constraints.positive,
+                                lambda self, x: softplus(x), lambda self, y: (-y).expm1().neg().log() + y,
+                                lambda self, x, y: -softplus(-x))
+TanhTransform = _increasing("TanhTransform", "y = tanh(x)", constraints.interval(-1.0, 1.0),
+                            lambda self, x: x.tanh(), lambda self, y: y.atanh(),
+                            # log(1 - tanh(x)**2), without cancellation.
+                            lambda self, x, y: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)))
 
 
 class AbsTransform(Fixed):

@@ -8,6 +8,7 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
+from whygrad.base.index_width import int64, intp
 from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
@@ -49,7 +50,7 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
         ends = np.append(ends[:-1], input._array.size)  # torch's general kernel ignores the last offset, its fast ones do not
     index = input._array[:ends[-1]] if len(ends) else input._array[:0]
     _check_range(index, len(weight._array))
-    bag = wrap(np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
+    bag = wrap(int64(np.repeat(np.arange(len(ends)), intp(np.diff(ends, prepend=0)))))
     if per_sample_weights is not None and len(index) < input._array.size:
         per_sample_weights = per_sample_weights[:len(index)]
     if sparse and weight.requires_grad:
@@ -68,7 +69,7 @@ def _with_sparse_gradient(weight: Any, index: np.ndarray, bag: Any, weights: Any
     bag = wrap(bag._array[kept])
     result = weight.new_zeros((bags, weight.shape[1])).index_add(0, bag, rows)
     if mode == "mean":
-        result = result / wrap(np.bincount(bag._array, minlength=bags).clip(1)[:, None].astype(weight._array.dtype))
+        result = result / wrap(np.bincount(intp(bag._array), minlength=bags).clip(1)[:, None].astype(weight._array.dtype))
     return result
 
 

@@ -95,7 +95,8 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
     if min(window.stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(window.dilation) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+        raise RuntimeError("dilation should be greater than zero" if min(window.dilation) < 0 else
+                           "non-positive dilation is not supported")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(shape) != len(weight):

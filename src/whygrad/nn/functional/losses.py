@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
@@ -303,6 +305,11 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     check_kinds("log_sigmoid_cpu", input, "fV")
     check_constant("binary_cross_entropy_with_logits", "weight", weight)
     check_constant("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
+    shape = input._array.shape
+    if pos_weight is not None and (common := broadcast_shapes(pos_weight._array.shape, shape)) != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
+    if weight is not None:
+        broadcast_shapes(shape, weight._array.shape)
     dtype = target._array.dtype  # torch writes the loss over 1 - target
     input, target, weight, pos_weight = promote("binary_cross_entropy_with_logits", input, target, weight, pos_weight)
     loss = apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
@@ -457,6 +464,11 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
     _check_scores(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if target._array.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+    labels, classes = target._numbers, input._array.shape[-1] if input._array.ndim else 1
+    if labels.size and not -1 <= labels.min() <= labels.max() < classes:
+        raise RuntimeError("argument #2 'target' is out of range")
     return apply(TABLE["multilabel_margin_loss"], input, target, reduction=reduction)
 
 

@@ -13,8 +13,9 @@ from whygrad.base import dtypes
 from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size
-from whygrad.functional.arguments import check_kinds
+from whygrad.functional.arguments import check_kinds, wrong_type
 from whygrad.functional.dims import normalize_dim
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.promotion import cast
 from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
@@ -30,7 +31,9 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     return with_out("div", input / length, out, input)
 
 
-def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> tuple[int, ...]:
+def _trailing_axes(function: str, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> tuple[int, ...]:
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise wrong_type(function, "normalized_shape", 2, "tuple of ints", normalized_shape)
     shape = tuple(normalized_shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -41,7 +44,7 @@ def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bia
                                f"{list(given._array.shape)} and normalized_shape = {list(shape)}")
     found = input._array.shape
     if found[-len(shape):] != shape:
-        expected = ", ".join(["*", *map(str, shape)])
+        expected = ", ".join(["*", *map(str, shape)]) if function == "layer_norm" else "*" + ", ".join(map(str, shape))
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got "
                            f"input of size{list(found)}")
     return tuple(range(len(found) - len(shape), len(found)))
@@ -77,7 +80,7 @@ def _normalized(row: str, input: Any, weight: Any, bias: Any, **statics: Any) ->
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
-    axis = _trailing_axes(input, normalized_shape, weight, bias)
+    axis = _trailing_axes("layer_norm", input, normalized_shape, weight, bias)
     check_kinds("LayerNormKernelImpl", input, "fV")
     return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
@@ -85,7 +88,7 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, 
 @nn_function()
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """`input` over its root mean square over the last dims, then `* weight`."""
-    axis = _trailing_axes(input, normalized_shape, weight, None)
+    axis = _trailing_axes("rms_norm", input, normalized_shape, weight, None)
     wide = input.to(dtypes.float32) if input.dtype in HALVES else input
     if eps is None:
         eps = dtypes.finfo(wide.dtype).eps
@@ -124,6 +127,8 @@ def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bi
 def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
                      eps: float) -> Any:
     channels = input._array.shape[1] if input._array.ndim > 1 else 0
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
         if given is None:
             if not training and name.startswith("running"):
@@ -144,6 +149,7 @@ def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: An
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
 
 
+@outside_rows
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
     """Update the running statistics in place (with the unbiased variance), without a version bump, as in torch.
 

@@ -13,6 +13,7 @@ from whygrad.base import door
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.run import private, public
 from whygrad.nn.functional.regularization import dropout as drop
 from whygrad.ops import cells
@@ -64,7 +65,12 @@ def _initial_states(states: Sequence[Any]) -> list[Any]:
         if s._cause or s._node is not None or s._meta is not None or s._view is not None or type(s._array) is not np.ndarray:
             return [torch.cat([s[i] for s in states], 1) if len(states) > 1 else states[0][i] for i in range(len(states[0]))]
     # Without history or causes, as the zeros that a module makes: there is nothing to record.
-    return [wrap(state) for state in np.concatenate([s._array for s in states], 2)]
+    return [wrap(state) for state in _side_by_side(*[s._array for s in states])]
+
+
+@outside_rows
+def _side_by_side(*states: np.ndarray) -> tuple[np.ndarray, ...]:
+    return tuple(np.concatenate(states, 2))
 
 
 def _check_states(cell: str, states: Sequence[Any], layers: int, batch: int, width: int, memory: int) -> None:

@@ -14,8 +14,10 @@ from whygrad.base.on_demand import on_demand
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.core.write import bump
+from whygrad.functional.arguments import not_implemented
 from whygrad.functional.fresh import fresh
 from whygrad.functional.inplace import write
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.ops.table import TABLE
@@ -35,12 +37,12 @@ def _check_probability(p: float) -> None:
 @made_under_transforms("random_by_element")
 def _noise(input: Any, p: float, by_channel: bool, change: Callable[[np.ndarray], Any], one: float = 1.0) -> Any:
     """`change` applied to a mask in the input's dtype, `one` for kept elements and 0 for dropped ones; a tensor or a tuple."""
-    changed = change(_kept(input, p, by_channel, one))
+    changed = change(_kept(input._array, p, by_channel, one))
     return tuple(map(wrap, changed)) if isinstance(changed, tuple) else wrap(changed)
 
 
-def _kept(input: Any, p: float, by_channel: bool, one: float) -> np.ndarray:
-    array = input._array
+@outside_rows
+def _kept(array: np.ndarray, p: float, by_channel: bool, one: float) -> np.ndarray:
     bernoulli = default_generator.stream.bernoulli
     if by_channel:
         return bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype, one)
@@ -64,6 +66,8 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
     else:
         if not (input.is_floating_point() or input.is_complex()):
             raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+        if input.is_complex():
+            raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
         kind = input._array.dtype.type
         noise = _noise(input, p, by_channel, lambda kept: kept, kind(1) / kind(1 - p))
     result = write("mul", input, input, noise) if inplace else run("mul", input, noise)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import door
+from whygrad.base.dtypes import bool_
+from whygrad.functional.run import FUNCTIONS
 from whygrad.nn import functional as F
+
+empty_like, ones_like = FUNCTIONS["empty_like"], FUNCTIONS["ones_like"]
 
 
 def torch_function(f: Callable[..., Any]) -> Any:
@@ -84,6 +89,45 @@ _dropout("dropout", F.dropout)
 _dropout("alpha_dropout", F.alpha_dropout)
 _dropout("feature_alpha_dropout", F.feature_alpha_dropout)
 _dropout("feature_dropout", F.dropout2d)
+
+
+@torch_function
+def native_dropout(input: Any, p: float, train: bool | None) -> Any:
+    """`nn.functional.dropout` and its mask."""
+    if not train and train is not None:
+        return input, ones_like(input, dtype=bool_)
+    mask = empty_like(input).bernoulli_(1 - p).bool()
+    return input * mask * (1 / (1 - p) if p < 1 else 0.0), mask
+
+
+@torch_function
+def native_channel_shuffle(input: Any, groups: int) -> Any:
+    return F.channel_shuffle(input, groups)
+
+
+@torch_function
+def affine_grid_generator(theta: Any, size: Sequence[int], align_corners: bool) -> Any:
+    return F.affine_grid(theta, list(size), align_corners)
+
+
+@torch_function
+def convolution(input: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+                transposed: bool, output_padding: Sequence[int], groups: int) -> Any:
+    """`nn.functional.conv1d` to `conv3d`, and the transposed ones."""
+    name = f"conv{'_transpose' if transposed else ''}{input.dim() - 2}d"
+    stride, padding, dilation, output_padding = [list(sizes) * (input.dim() - 2) if len(sizes) == 1 else list(sizes)
+                                                 for sizes in (stride, padding, dilation, output_padding)]
+    if transposed:
+        return getattr(F, name)(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, name)(input, weight, bias, stride, padding, dilation, groups)
+
+
+@torch_function
+def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """The rows at these positions scaled down to `max_norm`, in place."""
+    with no_grad():
+        F.embedding(indices, input, max_norm=max_norm, norm_type=norm_type)
+    return input
 
 
 def _grid_sampler(name: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
+from whygrad.nn.hooks import everywhere
 from whygrad.nn.module import Module
 
 # torch's file -> ours
@@ -30,3 +31,9 @@ for _name, _files in HOMES.items():
         vars(_home).update(_members)
         _here.update({key: value for key, value in _members.items() if isinstance(value, type) and issubclass(value, Module)})
     sys.modules[_home.__name__] = _here[_name] = _home
+
+vars(sys.modules[f"{__name__}.module"]).update({f"_global_{_kind}": getattr(everywhere, _ours) for _kind, _ours in {
+    "forward_pre_hooks": "forward_pre", "forward_hooks": "forward", "forward_hooks_with_kwargs": "forward_with_kwargs",
+    "forward_hooks_always_called": "forward_always", "backward_pre_hooks": "backward_pre", "backward_hooks": "backward",
+    "parameter_registration_hooks": "parameter_registration", "buffer_registration_hooks": "buffer_registration",
+    "module_registration_hooks": "module_registration"}.items()})

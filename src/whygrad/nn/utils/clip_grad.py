@@ -16,6 +16,7 @@ from whygrad.base import acceleration
 from whygrad.base.errors import warn
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
+from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.run import public
 
 Tensors = Tensor | Iterable[Tensor]
@@ -52,13 +53,17 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     if not listed:
         found: Tensor = torch.tensor(0.0)
         return found
-    norms = np.asarray([_norm(t._array, norm_type) for t in listed])
-    total = np.asarray(raw.vector_norm(norms, ord=norm_type))
+    total = _total_norm(norm_type, *[t._array for t in listed])
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
                            "anyway, set `error_if_nonfinite=False`")
     return wrap(total)
+
+
+@outside_rows
+def _total_norm(norm_type: float, *arrays: np.ndarray) -> np.ndarray:
+    return np.asarray(raw.vector_norm(np.asarray([_norm(x, norm_type) for x in arrays]), ord=norm_type))
 
 
 @no_grad()
@@ -67,11 +72,16 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
     grads = _grads(_listed(parameters))
     if not grads:
         return
-    factor = np.asarray(np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0))
+    _scale(float(max_norm), total_norm._array, *[grad._array for grad in grads])
     for grad in grads:
-        array = grad._array
-        mul_into(array, factor if factor.dtype == array.dtype else factor.astype(array.dtype), array)
         bump(grad)
+
+
+@outside_rows
+def _scale(max_norm: float, total_norm: np.ndarray, *grads: np.ndarray) -> None:
+    factor = np.asarray(np.minimum(max_norm / (total_norm + 1e-6), 1.0))
+    for array in grads:
+        mul_into(array, factor if factor.dtype == array.dtype else factor.astype(array.dtype), array)
 
 
 @public(space="torch.nn.utils")

@@ -9,6 +9,7 @@ import numpy as np
 
 import whygrad as torch
 from whygrad.base import dtypes
+from whygrad.base.index_width import int64
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import type_name
@@ -76,7 +77,7 @@ for _name, _dtype in {"double": dtypes.float64, "float": dtypes.float32, "half":
 
 def invert_permutation(permutation: Any) -> Any:
     """The inverse of a permutation."""
-    return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
+    return None if permutation is None else wrap(int64(np.argsort(permutation._array, kind="stable")))
 
 
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
@@ -88,13 +89,13 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
     found = np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
     order = None
     if not enforce_sorted:
-        order = np.argsort(-found, kind="stable")
+        order = int64(np.argsort(-found, kind="stable"))
         found = found[order]
         padded = padded.index_select(0 if batch_first else 1, wrap(order))
     if batch_first:
         padded = padded.transpose(0, 1)
     _check_lengths(padded, found)
-    sizes = (found[:, None] > np.arange(found[0])).sum(axis=0)
+    sizes = (found[:, None] > np.arange(found[0])).sum(axis=0, dtype=np.int64)
     data = apply(TABLE["pack_padded_sequence"], padded, sizes=tuple(sizes.tolist()))
     return PackedSequence(data, wrap(sizes), None if order is None else wrap(order))
 
@@ -131,7 +132,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     batch = int(sizes[0])
     padded = apply(TABLE["pad_packed_sequence"], data, shape=(steps, batch, *data._array.shape[1:]),
                    sizes=tuple(sizes.tolist()), value=padding_value)
-    lengths = (sizes > np.arange(batch)[:, None]).sum(axis=1)
+    lengths = (sizes > np.arange(batch)[:, None]).sum(axis=1, dtype=np.int64)
     if batch_first:
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:
