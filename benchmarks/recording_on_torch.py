@@ -22,11 +22,11 @@ from torch import nn
 from benchmarks.recording import resident
 from whygrad.for_torch import tensor_facts
 from whygrad.why import engine
-from whygrad.why.audit import rounds
+from whygrad.why.audit import audit, rounds
 from whygrad.why.watch import Watch
 
 Step = Callable[[], None]
-KINDS = ("observed", "listened to", "resting")
+KINDS = ("recorded", "observed", "resting")
 clock = time.process_time
 # Steps of each block that are not timed.
 WARMING = 3
@@ -117,11 +117,14 @@ WORKLOADS = {"chain": chain, "mlp": mlp, "gpt": gpt, "gpt384": gpt384}
 @contextmanager
 def watched(kind: str = "") -> Iterator[Watch]:
     """Under a watch; all rounds are of this kind, or of those that a run has."""
+    subjects = audit.SUBJECTS
+    if kind == "recorded":
+        audit.SUBJECTS = ()
     plain = rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE
     if kind:
         rounds.is_sampled = lambda number: False
         rounds.FIRST_OF_A_LINE = 0
-        rounds.is_observed = lambda number: kind == "observed"
+        rounds.is_observed = lambda number: kind in ("recorded", "observed")
         rounds.is_listened = lambda number: kind != "resting"
         rounds.OBSERVED_FIRST = 0
     watch = Watch()
@@ -130,6 +133,7 @@ def watched(kind: str = "") -> Iterator[Watch]:
         yield watch
     finally:
         watch.stop()
+        audit.SUBJECTS = subjects
         rounds.is_observed, rounds.is_sampled, rounds.is_listened, rounds.OBSERVED_FIRST, rounds.FIRST_OF_A_LINE = plain
         if watch.failures:
             raise RuntimeError(watch.failures)

@@ -290,6 +290,16 @@ def unrecorded(fault: str) -> tuple[Net, torch.Tensor]:
     return net, net(data()[0]).sum()
 
 
+def test_a_tensor_of_whygrad_beside_an_error_of_torch() -> None:
+    why.on()
+    loss = nn.Linear(2, 1)(torch.ones(1, 2)).sum()
+    loss.backward()
+    with pytest.raises(RuntimeError):
+        loss.backward()
+    assert whygrad.explain(whygrad.tensor([1.0], requires_grad=True)).category == "no-backward"
+    assert [answer.explanation.category for answer in why.off()] == ["graph-freed"]
+
+
 def test_tensors_of_whygrad_are_explained_while_torch_is_recorded() -> None:
     """`explain` asks the engine that a tensor belongs to."""
     with why.watch(quiet=True):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import stand_ins
 import torch
 from test_torch_api import everything_of_torch, state
 from torch import nn
@@ -16,6 +19,7 @@ from whygrad.for_torch.trained import WatchedTraining
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the frameworks
 
+OURS = ("whygrad.for_torch.lightning", "whygrad.for_torch.transformers")
 X = torch.linspace(-1, 1, 96).reshape(24, 4)
 Y = X.sin().sum(1, keepdim=True)
 
@@ -105,6 +109,20 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
+@pytest.fixture(params=["installed", "stand-in"])
+def frameworks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The frameworks themselves, where they are installed, and what calls callbacks as they do."""
+    if request.param == "stand-in":
+        for name, module in stand_ins.modules().items():
+            monkeypatch.setitem(sys.modules, name, module)
+        for name in OURS:
+            sys.modules.pop(name, None)
+    yield
+    for name in OURS:
+        sys.modules.pop(name, None)  # it holds classes of the stand-ins
+
+
+@pytest.mark.usefixtures("frameworks")
 @pytest.mark.parametrize("train", [fit_with_lightning, train_with_transformers])
 @pytest.mark.parametrize(("fault", "category"), [("", ""), ("detach", "detach"), ("error", ""), ("cut", "detach")])
 def test_training(train: Any, fault: str, category: str, logged: list[str], tmp_path: Path) -> None:

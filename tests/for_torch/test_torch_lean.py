@@ -15,8 +15,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from whygrad.for_torch import tensor_facts  # noqa: E402
-from whygrad.for_torch.later import glance  # noqa: E402
+from whygrad.for_torch import later, tensor_facts  # noqa: E402
 from whygrad.for_torch.lean import SIZE, SiteRing  # noqa: E402
 from whygrad.why import engine  # noqa: E402
 from whygrad.why.audit import rounds  # noqa: E402
@@ -266,8 +265,8 @@ def test_glance(values: tuple[float, ...], state: str) -> None:
     parameters = [nn.Parameter(torch.ones(3)) for _ in values]
     for p, value in zip(parameters, values, strict=True):
         p.grad = torch.full((3,), value)
-    count, later = glance([*parameters, nn.Parameter(torch.ones(2))], True)
-    assert (count, later()) == (2, state)
+    count, state_of = later.glance([*parameters, nn.Parameter(torch.ones(2))], True)
+    assert (count, state_of()) == (2, state)
 
 
 def test_nonfinite_loss_of_a_late_round_is_traced(training: Training) -> None:
@@ -345,3 +344,14 @@ def test_compiled_functions_run_uncompiled_in_recorded_rounds(training: Training
     training.step()
     assert len(compiled) == 1
     training.net = plain
+
+
+def test_numbers_of_a_device_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight losses are copied at once; at the end, those that are still waiting."""
+    monkeypatch.setattr("whygrad.for_torch.later.is_near", lambda t: False)
+    losses = [later.total_later((torch.tensor(float(i)),)) for i in range(7)]
+    assert [loss() for loss in losses] == [None] * 7
+    losses += [later.total_later((torch.full((2, 2), i),)) for i in (7.0, 8.0)]
+    assert [loss() for loss in losses] == [0, 1, 2, 3, 4, 5, 6, 28, None]
+    later.finish_reading()
+    assert losses[-1]() == 32

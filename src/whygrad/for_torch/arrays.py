@@ -14,6 +14,9 @@ FOREIGN = {torch.bfloat16: (torch.int16, np.dtype(ml_dtypes.bfloat16))}
 # Types that NumPy has as well.
 PLAIN = frozenset({torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool, torch.uint8,
                    torch.int8, torch.int16, torch.int32, torch.int64})
+STRIDED = torch.strided
+_to_dlpack: Any = torch._C._to_dlpack  # type: ignore[attr-defined]
+_is_wrapper = torch._C._functorch.is_functorch_wrapped_tensor
 KINDS = {"u": (torch.uint8, torch.uint16, torch.uint32, torch.uint64)}
 
 
@@ -22,13 +25,18 @@ def array_of(t: Any) -> np.ndarray:
     if not isinstance(t, Tensor):
         return np.asarray(t)
     with torch._C.DisableTorchFunction():
-        try:
-            if t.dtype in PLAIN and t.is_cpu and t.layout is torch.strided and not t.is_conj() and not t.is_neg():
-                # `t.numpy()` would keep the program from resizing its memory; `t.__dlpack__()` takes three times as long.
-                return np.from_dlpack(_Exported(torch._C._to_dlpack(t)))  # type: ignore[attr-defined]
-        except (TypeError, RuntimeError, BufferError, ValueError):
-            pass
-        return _converted(t.detach() if t.requires_grad else t)
+        return numbers_of(t)
+
+
+def numbers_of(t: Tensor) -> np.ndarray:
+    """`array_of` inside of `quietly()`."""
+    try:
+        if t.dtype in PLAIN and t.is_cpu and t.layout is STRIDED and not t.is_conj() and not t.is_neg():
+            # `t.numpy()` would keep the program from resizing its memory; `t.__dlpack__()` takes three times as long.
+            return np.from_dlpack(_Exported(_to_dlpack(t)))  # type: ignore[arg-type]
+    except (TypeError, RuntimeError, BufferError, ValueError):
+        pass
+    return _converted(t.detach() if t.requires_grad else t)
 
 
 class _Exported:
@@ -66,7 +74,8 @@ _has_own_dispatch: dict[type, bool] = {}
 def has_numbers(t: Tensor) -> bool:
     """False for a tensor that only stands for numbers: on the device "meta", a wrapper of torch.func, or a subclass with a
     `__torch_dispatch__` of its own, which would notice if somebody looked at them."""
-    return not (has_own_dispatch(type(t)) or t.is_meta or t.is_nested or torch._C._functorch.is_functorch_wrapped_tensor(t))
+    kind = type(t)
+    return not ((kind is not Tensor and has_own_dispatch(kind)) or t.is_meta or t.is_nested or _is_wrapper(t))
 
 
 def has_own_dispatch(kind: type[Any]) -> bool:

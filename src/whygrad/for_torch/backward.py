@@ -7,18 +7,18 @@ import math
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whygrad.for_torch import errors, figures, later
-from whygrad.for_torch.arrays import array_of, has_numbers
+from whygrad.for_torch import errors, figures
+from whygrad.for_torch.arrays import array_of, has_numbers, numbers_of
 from whygrad.for_torch.lean import ring, sequence_number
 from whygrad.for_torch.modes import modes
-from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, node_for, source_of
-from whygrad.for_torch.recorder import is_transforming, tensors_in
+from whygrad.for_torch.nodes import NOWHERE, Node, grad_fn_of, leaf_of, node_for, source_of
+from whygrad.for_torch.recorder import is_transforming
 from whygrad.for_torch.tensor_facts import facts_of, own_notes_of, quietly
 from whygrad.why import record
 from whygrad.why.far_array import FarArray
@@ -120,7 +120,7 @@ def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulate
             return None  # a GradientEdge, or what only stands for numbers
     site = record.site()
     if accumulates:
-        watch.audit.tell("differentiated", tuple(outputs), keeps, site)
+        watch.differentiated(tuple(outputs), keeps)
     for t in outputs:
         if not t.requires_grad:
             return None  # torch raises
@@ -142,6 +142,18 @@ def _begin(watch: Any, outputs: Any, inputs: Any, create_graph: bool, accumulate
     return running
 
 
+class Sent(NamedTuple):
+    """A gradient on its way to a node or leaf: how to recognize it there, and what is known of it."""
+
+    address: int
+    version: int
+    shape: Any
+    state: str
+    # The square of its norm, and its numbers if they are on the CPU.
+    square: float | None
+    array: Any
+
+
 class Pass:
     """The hooks of a running backward: they tell the watch of each node and leaf."""
 
@@ -149,8 +161,10 @@ class Pass:
         self.backward = backward
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
-        # By the node or leaf that a gradient is on its way to: how to recognize the gradient, its state, and its square.
-        self._on_the_way: dict[Any, tuple[Any, str, float | None]] = {}
+        # By the node or leaf that a gradient is on its way to.
+        self._on_the_way: dict[Any, Sent] = {}
+        # What has come to each leaf, by its id.
+        self._deposited: dict[int, Sent] = {}
         # In anomaly mode: the node that has run last, and the one at which gradients stopped being finite.
         self.latest: Node | None = None
         self.infinite: Node | None = None
@@ -166,8 +180,8 @@ class Pass:
             if fn in seen:
                 continue
             seen.add(fn)
-            leaf = getattr(fn, "variable", None)
-            if isinstance(leaf, Tensor):
+            leaf = leaf_of(fn)
+            if leaf is not None:
                 self.leaves.append(leaf)
                 self._handles.append(fn.register_prehook(partial(self._depositing, watch, leaf)))
                 continue
@@ -176,7 +190,7 @@ class Pass:
                 self._outer[node] = node.fn
             node.fn = fn
             self.nodes.append(node)
-            if node.function is not None or "NotImplemented" in type(node).__name__:  # it may raise, or run hooks
+            if node.function is not None or node.kind.is_missing:  # it may raise, or run hooks
                 self._handles.append(fn.register_prehook(partial(self._reached, node)))
             self._handles.append(fn.register_hook(partial(self._ran, watch, node)))
             pending += [behind for behind, _ in fn.next_functions if behind is not None]
@@ -187,7 +201,7 @@ class Pass:
         seen: set[Any] = set()
         while pending:
             fn = pending.pop()
-            if fn in seen or isinstance(getattr(fn, "variable", None), Tensor):
+            if fn in seen or leaf_of(fn) is not None:
                 continue
             seen.add(fn)
             node = node_for(fn, NOWHERE)
@@ -217,7 +231,13 @@ class Pass:
             for node in self.nodes:
                 node.freed = self.backward
         if not self.backward.create_graph:
-            given += [leaf.grad for leaf in self.leaves if leaf.grad is not None and not leaf.grad.requires_grad]
+            for leaf in self.leaves:
+                g = leaf.grad
+                if g is not None and not g.requires_grad:
+                    given.append(g)
+                    sent = self._deposited.get(id(leaf))
+                    if sent is not None and sent.square is not None and _is_still(sent, g) and not _is_distributed():
+                        facts_of(g).norm = math.sqrt(sent.square), sent.version
             for g in given:
                 facts_of(g).causes = self.backward.causes
         else:
@@ -242,21 +262,17 @@ class Pass:
         self.backward.at, self.latest = None, node
         try:
             with quietly():
-                if not all(map(has_numbers, tensors_in((grad_inputs, grad_outputs)))):
+                is_near = True
+                for some in (grad_outputs, grad_inputs):
+                    for g in some:
+                        if g is not None:
+                            if not has_numbers(g):
+                                return
+                            is_near = is_near and g.is_cpu
+                if not is_near and self._measured(watch, node, grad_inputs, grad_outputs):
                     return
-                if not self._is_near(grad_outputs, grad_inputs) and self._measured(watch, node, grad_inputs, grad_outputs):
-                    return
-                came = [array_of(g) for g in grad_outputs if g is not None]
-                left = tuple([None if g is None else array_of(g) for g in grad_inputs])
-                if torch.is_anomaly_enabled() and all(map(_is_finite, came)):
-                    self.infinite = None if all(map(_is_finite, left)) else node
-                if len(grad_outputs) == 1 and came:
-                    self._recognize(node, grad_outputs[0], came[0])
                 try:
-                    for edge, g, array in zip(node.edges, grad_inputs, left, strict=False):
-                        if g is not None and edge is not None:
-                            self._send(edge, g, array)
-                    watch.ran(self.backward, node, came[0] if len(came) == 1 else came or None, node.edges, left)
+                    self._tell(watch, node, grad_inputs, grad_outputs)
                 finally:
                     forget_known()
                 if node.function is not None:
@@ -264,12 +280,22 @@ class Pass:
         except Exception as error:
             watch.failed_in("ran", error)
 
-    def _is_near(self, *grads: Any) -> bool:
-        for some in grads:
-            for g in some:
-                if g is not None and not later.is_near(g):
-                    return False
-        return True
+    def _tell(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> None:
+        if len(grad_outputs) == 1 and grad_outputs[0] is not None:
+            came = self._arrived(node, grad_outputs[0])
+        else:
+            came = [array_of(g) for g in grad_outputs if g is not None] or None
+            came = came[0] if came is not None and len(came) == 1 else came
+        edges = node.edges
+        left: list[Any] = []
+        for i, g in enumerate(grad_inputs):
+            array = None if g is None else numbers_of(g)
+            left.append(array)
+            if g is not None and i < len(edges) and edges[i] is not None:
+                self._send(edges[i], g, array)
+        if torch.is_anomaly_enabled() and all(map(_is_finite, came if isinstance(came, list) else (came,))):
+            self.infinite = None if all(map(_is_finite, left)) else node
+        watch.ran(self.backward, node, came, edges, tuple(left))
 
     def _measured(self, watch: Any, node: Node, grad_inputs: Any, grad_outputs: Any) -> bool:
         """Tell of a node whose gradients are on a device, without their numbers. False if those are needed: of custom Functions,
@@ -280,13 +306,12 @@ class Pass:
                 for g in given):
             return False
         g, came = grad_outputs[0], far_array(grad_outputs[0])
-        self._recognize(node, g, came)
+        sent = self._recognize(node, g)
         unknown = [x for x in grad_inputs if x is not None]
-        if id(came) not in known_states:
+        if sent is None:
             unknown.insert(0, g)
         found = figures.figures_of(unknown) if unknown else []
-        if id(came) not in known_states:
-            known_states[id(came)], known_squares[id(came)] = found.pop(0)
+        known_states[id(came)], known_squares[id(came)] = found.pop(0) if sent is None else (sent.state, sent.square or 0.0)
         is_uniform = row_name(node) == "softmax" and figures.is_uniform(g, node.options.get("axis"))  # see why/zero_origin.py
         if is_uniform or known_states[id(came)] != "fine" or any(figure.state != "fine" for figure in found):
             forget_known()
@@ -302,7 +327,7 @@ class Pass:
                 known_states[id(array)], known_squares[id(array)] = figure
                 edge = node.edges[len(left) - 1] if len(left) <= len(node.edges) else None
                 if edge is not None:
-                    self._on_the_way[edge] = (x.data_ptr(), x._version, x.shape), *figure
+                    self._on_the_way[edge] = Sent(x.data_ptr(), x._version, x.shape, figure.state, figure.square, None)
             first = next((x for x in grad_inputs if x is not None), None)
             if first is not None and first.numel() and row_name(node) in FLAT:
                 known_shares[id(came)] = figures.share_stopped(g, first)
@@ -311,42 +336,71 @@ class Pass:
             forget_known()
         return True
 
-    def _recognize(self, target: Any, g: Tensor, array: Any) -> None:
+    def _recognize(self, target: Any, g: Tensor) -> Sent | None:
         """A gradient that left one node comes to the next as it is, unless others are added or a hook changes it. The engine
         holds it in between, so that no other can have its memory: its state need not be computed again."""
         sent = self._on_the_way.pop(target, None)
-        if sent is not None and g.layout is torch.strided and sent[0] == (g.data_ptr(), g._version, g.shape):
-            known_states[id(array)] = sent[1]
-            if sent[2] is not None:
-                known_squares[id(array)] = sent[2]
+        return sent if sent is not None and _is_still(sent, g) else None
+
+    def _arrived(self, target: Any, g: Tensor) -> Any:
+        """The array of a gradient on the CPU that has come to a node or leaf."""
+        sent = self._recognize(target, g)
+        if sent is None or sent.array is None:
+            return numbers_of(g)
+        known_states[id(sent.array)] = sent.state
+        if sent.square is not None:
+            known_squares[id(sent.array)] = sent.square
+        return sent.array
 
     def _send(self, target: Any, g: Tensor, array: Any) -> None:
         # One pass gives the state, except of tiny and huge numbers, and the norm.
-        flat = array.ravel("K")
-        square = float(np.vdot(flat, flat)) if array.dtype.char in "fd" else None
-        if square is not None:
-            known_squares[id(array)] = square
+        square = None
+        if array.dtype.char in "fd":
+            flat = array.ravel("K")
+            square = known_squares[id(array)] = float(np.vdot(flat, flat))
         state = known_states[id(array)] = "fine" if square is not None and 0 < square < math.inf else gradient_state(array)
         if g.layout is torch.strided:
-            self._on_the_way[target] = (g.data_ptr(), g._version, g.shape), state, square
+            self._on_the_way[target] = Sent(g.data_ptr(), g._version, g.shape, state, square, array)
 
     def _depositing(self, watch: Any, leaf: Tensor, grads: Any) -> None:
-        if grads[0] is not None:
-            try:
-                with quietly():
-                    if not has_numbers(grads[0]):
-                        return
-                    array = array_of(grads[0]) if later.is_near(grads[0]) else far_array(grads[0])
-                    self._recognize(leaf, grads[0], array)
-                    if type(array) is FarArray and id(array) not in known_states:
-                        array = array_of(grads[0])
-                    try:
-                        watch.depositing(leaf, self.backward, array)
-                    finally:
-                        forget_known()
-                    own_notes_of(leaf).reached_by = self.backward
-            except Exception as error:
-                watch.failed_in("depositing", error)
+        g = grads[0]
+        if g is None:
+            return
+        try:
+            with quietly():
+                if not has_numbers(g):
+                    return
+                sent = self._on_the_way.get(leaf)
+                if sent is not None:
+                    self._deposited[id(leaf)] = sent._replace(array=None)
+                array = self._arrived(leaf, g) if g.is_cpu else self._arrived_far(leaf, g)
+                try:
+                    watch.depositing(leaf, self.backward, array)
+                finally:
+                    forget_known()
+                own_notes_of(leaf).reached_by = self.backward
+        except Exception as error:
+            watch.failed_in("depositing", error)
+
+    def _arrived_far(self, target: Any, g: Tensor) -> Any:
+        """The same of one on a device: its numbers are copied only if its state is not known."""
+        sent = self._recognize(target, g)
+        if sent is None:
+            return array_of(g)
+        far = far_array(g)
+        known_states[id(far)] = sent.state
+        if sent.square is not None:
+            known_squares[id(far)] = sent.square
+        return far
+
+
+def _is_still(sent: Sent, g: Tensor) -> bool:
+    return g.layout is torch.strided and sent.address == g.data_ptr() and sent.version == g._version and sent.shape == g.shape
+
+
+def _is_distributed() -> bool:
+    """Then gradients may be averaged between processes, of which a version counter does not know."""
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
 def far_array(g: Tensor) -> FarArray:

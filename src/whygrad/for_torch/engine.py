@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +21,7 @@ from whygrad.for_torch.instrumentation import Instruments
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import Node
 from whygrad.for_torch.observation import Observation
+from whygrad.for_torch.patches import put
 from whygrad.why.engine import Observing, Undo
 from whygrad.why.record import Site
 
@@ -53,6 +54,7 @@ class TorchEngine:
     is_near = staticmethod(later.is_near)
     total_later = staticmethod(later.total_later)
     glance = staticmethod(later.glance)
+    finish_reading = staticmethod(later.finish_reading)
     is_known_finite = staticmethod(figures.is_known_finite)
     norms_of = staticmethod(figures.norms_of)
     copies_of = staticmethod(figures.copies_of)
@@ -162,6 +164,19 @@ class TorchEngine:
 
     def without_grad(self) -> AbstractContextManager[Any]:
         return torch.no_grad()
+
+    @contextmanager
+    def repeatable(self) -> Iterator[None]:
+        def refuse(*_: Any) -> None:
+            raise PermissionError("torch.save while a module is called again, which must have no effect")
+
+        undo = put(torch.serialization, "_open_zipfile_writer", refuse)  # it opens files without telling Python
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
+                yield
+        finally:
+            undo()
 
     gradients_of_leaves = staticmethod(backward.gradients_of_leaves)
 

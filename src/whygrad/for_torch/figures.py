@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from whygrad.for_torch import later
-from whygrad.for_torch.arrays import array_of, has_numbers
+from whygrad.for_torch.arrays import array_of, has_numbers, numbers_of
 from whygrad.for_torch.nodes import KEY, grad_fn_of
-from whygrad.for_torch.tensor_facts import quietly
+from whygrad.for_torch.tensor_facts import known_facts, quietly
+from whygrad.why.engine import step_for
 
 WIDE = frozenset({torch.float32, torch.float64})
 # Norms beyond these bounds are computed again, in double precision: squares may have overflowed or vanished.
@@ -34,6 +35,10 @@ def is_known_finite(t: Tensor) -> bool | None:
 
 def nonfinite_in(t: Tensor) -> str:
     """ "nan", "inf", or "" if all numbers are finite. A sum is fast, and finite only then; a few finite sums overflow."""
+    if t.dtype in WIDE and t.is_cpu and t.layout is torch.strided:
+        flat = numbers_of(t).ravel("K")
+        if np.vdot(flat, flat) < math.inf:
+            return ""
     with torch.no_grad():
         t = t.detach()
         if math.isfinite(t.sum()) or bool(torch.isfinite(t).all()):
@@ -43,7 +48,20 @@ def nonfinite_in(t: Tensor) -> str:
 
 def norms_of(tensors: list[Any]) -> list[float | None]:
     """The Euclidean norm of each; None where it must be computed in double precision."""
-    return _by_device(tensors, lambda group: torch._foreach_norm(group))  # type: ignore[attr-defined]
+    found: list[float | None] = [_known_norm(t) for t in tensors]
+    unknown = [i for i, norm in enumerate(found) if norm is None]
+    computed = _by_device([tensors[i] for i in unknown], lambda group: torch._foreach_norm(group))  # type: ignore[attr-defined]
+    for i, norm in zip(unknown, computed, strict=True):
+        found[i] = norm
+    return found
+
+
+def _known_norm(t: Any) -> float | None:
+    facts = known_facts(t)
+    if facts is None or facts.norm is None or not LEAST < facts.norm[0] < GREATEST:
+        return None
+    with quietly():
+        return facts.norm[0] if facts.norm[1] == t._version else None
 
 
 def copies_of(tensors: list[Tensor]) -> list[Tensor]:
@@ -101,7 +119,7 @@ def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
 
 
 def _spread(flat: Any, size: int) -> Any:
-    return flat[::max(1, -(-len(flat) // size))]
+    return flat[::step_for(len(flat), size)]
 
 
 def first_rows(t: Tensor, count: int) -> np.ndarray:

@@ -31,7 +31,7 @@ from whygrad.for_torch.mode_stack import ModeSwitch
 from whygrad.for_torch.modes import modes
 from whygrad.for_torch.nodes import KEY, grad_fn_of, node_for, source_of
 from whygrad.for_torch.patches import listen, put
-from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, address_of, cut, tensors_in
+from whygrad.for_torch.recorder import Recorder, WatchedModuleHook, cut, tensors_in
 from whygrad.for_torch.tensor_facts import (
     causes_of,
     exchange,
@@ -39,8 +39,8 @@ from whygrad.for_torch.tensor_facts import (
     note_cleared,
     note_step,
     note_write,
+    operand_of,
     quietly,
-    version_of,
     version_record,
 )
 from whygrad.for_torch.traceback_lines import leave_out_the_recorder
@@ -79,7 +79,7 @@ class Instruments:
         undo += [undo for name in CLIPPING for undo in self._clipping(name)]
         undo += self._scaler()
         undo += [*_parameters(watch), _functions(watch), *_grad_modes(watch), *_constructors(watch)]
-        undo += [*_swapping(watch), *explain_unfinished_reductions(watch), self._threads()]
+        undo += [*_profiler_marks(), *_swapping(watch), *explain_unfinished_reductions(watch), self._threads()]
         undo += [self._module_hooks(name) for name in ("register_full_backward_hook", "register_full_backward_pre_hook")]
         undo.append(self._loading())
         undo += [listen(watch, DataLoader, "__iter__", before=self._telling("iterated")),
@@ -95,7 +95,7 @@ class Instruments:
         return undo
 
     def listen(self, calls: bool, records: bool) -> None:
-        self.recorder.records, self.recorder.hears = records, calls
+        self.recorder.listen(calls, records)
         self._settle()
 
     def _settle(self) -> None:
@@ -169,27 +169,20 @@ class Instruments:
     # Optimizers.
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        def begin() -> None:
-            if self.recorder.records:
-                for p in held_by(optimizer):
-                    note_write(p, None)  # by whom was not seen
-            self.watch.before_step(optimizer)
-
         with quietly():
-            self.watch.guarded_call("before_step", begin)
+            if self.recorder.records:
+                self.watch.guarded_call("before_step", note_step, held_by(optimizer), None)  # by whom was not seen
+            self.watch.before_step(optimizer)
         if len(args) < 2 and not kwargs.get("closure"):  # torch passes the optimizer itself first
             self.switch.pause(True)
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        def end() -> None:
-            site = record.site()
-            ring.add_write(None, 0, site)
-            note_step(held_by(optimizer), site)
-            self.watch.after_step(optimizer)
-
         self.switch.pause(False)
         with quietly():
-            self.watch.guarded_call("after_step", end)
+            site = record.site()
+            ring.add_write(None, 0, site)
+            self.watch.guarded_call("after_step", note_step, held_by(optimizer), site)
+            self.watch.after_step(optimizer)
             self._on_known_ground()
 
     def _zeroing(self, owner: Any, parameters_of: Callable[[Any], Any]) -> Undo:
@@ -341,7 +334,7 @@ def _parameters(watch: Any) -> list[Undo]:
     @functools.wraps(plain)
     def __new__(cls: Any, data: Any = None, requires_grad: bool = True, **more: Any) -> Any:
         result = plain(cls, data, requires_grad, **more)
-        if isinstance(data, Tensor):
+        if isinstance(data, Tensor) and not watch.audit.is_rerunning:
             with quietly():
                 watch.guarded_call("Parameter", made, result, data, cls.__name__)
         return result
@@ -350,7 +343,7 @@ def _parameters(watch: Any) -> list[Undo]:
     def __deepcopy__(parameter: Any, memo: Any) -> Any:
         is_known = id(parameter) in memo
         result = plain_copy(parameter, memo)
-        if not is_known:
+        if not is_known and not watch.audit.is_rerunning:
             facts_of(result).causes = (Cause("parameter-rewrapped", record.program_site(), "a deepcopy", (parameter,)),)
         return result
 
@@ -373,7 +366,7 @@ def _functions(watch: Any) -> Undo:
                 node = node_for(fn, site, since)
                 cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
                 node.cuts = cuts if any(cuts) else None
-                node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
+                node.operands = tuple([operand_of(t) for t in (*ins, o)])
                 watch.applied_function(node, args)
             elif fn is None and not o.requires_grad:
                 sources = tuple([source for i in ins if (source := source_of(i)) is not None])
@@ -458,6 +451,21 @@ def _constructors(watch: Any) -> list[Undo]:
         return result
 
     return [put(torch, "from_numpy", from_numpy), put(VariableMeta, "__call__", __call__)]
+
+
+def _profiler_marks() -> list[Undo]:
+    """Optimizers mark their steps for the profiler by calls of torch's own, which need not pass the recorder."""
+    kind = torch.autograd.profiler.record_function
+
+    def unheard(plain: Any) -> Any:
+        @functools.wraps(plain)
+        def method(mark: Any, *args: Any) -> Any:
+            with torch._C.DisableTorchFunction():
+                return plain(mark, *args)
+
+        return method
+
+    return [put(kind, name, unheard(getattr(kind, name))) for name in ("__enter__", "__exit__")]
 
 
 class Collating:

@@ -11,7 +11,9 @@ from torch.overrides import TorchFunctionMode
 
 def _is_on_stack(mode: TorchFunctionMode) -> bool:
     count = torch._C._len_torch_function_stack()
-    return any(torch._C._get_function_stack_at(i) is mode for i in range(count)) if count else False
+    if count < 2:  # the usual case
+        return count == 1 and torch._C._get_function_stack_at(0) is mode
+    return any(torch._C._get_function_stack_at(i) is mode for i in range(count))
 
 
 def _rebuild(mode: TorchFunctionMode, is_wanted: bool) -> None:

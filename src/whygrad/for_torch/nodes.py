@@ -26,6 +26,7 @@ KEY = "whygrad"
 _saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 # False of a torch whose saved tensors do not tell whether they have hooks.
 TELLS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
+AccumulateGrad: Any = torch._C._functions.AccumulateGrad  # type: ignore[attr-defined]
 # The site of a node that nobody has seen being made.
 NOWHERE = (None, 0)
 
@@ -42,13 +43,17 @@ OPTIONS = {"softmax": {"axis": "dim"}, "log_softmax": {"axis": "dim"}, "nll_loss
 class NodeKind:
     """What all nodes of one class have in common: the op's name, its row if the table has one, and the arguments' names."""
 
-    def __init__(self, name: str, is_function: bool, edges: int) -> None:
-        self.name = name.partition("Backward")[0] if is_function else plain_name(name)
-        self.row = None if is_function else TABLE.get(self.name)
+    def __init__(self, name: str, function: Any, edges: int) -> None:
+        # The custom Function, or None.
+        self.function = function
+        self.name = plain_name(name) if function is None else name.partition("Backward")[0]
+        self.row = TABLE.get(self.name) if function is None else None
         inputs = [] if self.row is None else [i for i in self.row.inputs if not isinstance(self.row.rules.get(i), NoGrad)]
         self.arguments = tuple([*inputs, *[f"argument {i}" for i in range(len(inputs), edges)]][:edges])
         self.is_view = self.name == "reshape" or (self.row is not None and self.row.view)
         self.options = OPTIONS.get(self.name, {})
+        # True of what torch has no derivative for.
+        self.is_missing = "NotImplemented" in name
 
     def saved_name(self, name: str) -> str:
         """The table's name of a value that torch saves."""
@@ -168,14 +173,18 @@ def saved_names(kind: type) -> list[str]:
 _classes: dict[Any, type[Node]] = {}
 
 
-def _class_of(fn: Any) -> type[Node]:
-    count = len(fn.next_functions)
+def _class_of(fn: Any, count: int) -> type[Node]:
     found = _classes.get((type(fn), count))
     if found is None:
         name = fn.name().rpartition("::")[2]
-        kind = NodeKind(name, hasattr(type(fn), "_forward_cls"), count)
+        kind = NodeKind(name, getattr(type(fn), "_forward_cls", None), count)
         found = _classes[type(fn), count] = type(name, (Node,), {"__slots__": (), "kind": kind})
     return found
+
+
+def leaf_of(fn: Any) -> Tensor | None:
+    """The leaf to whose gradient torch's node adds, or None."""
+    return fn.variable if type(fn) is AccumulateGrad else None
 
 
 def node_for(fn: Any, site: Site | tuple[None, int], since: int = 0) -> Node:
@@ -185,33 +194,35 @@ def node_for(fn: Any, site: Site | tuple[None, int], since: int = 0) -> Node:
     known: Node | None = metadata.get(KEY)
     if known is not None:
         return known
-    first = _make(fn, metadata, site, since)
-    pending = [(first, fn)]
+    behind = fn.next_functions
+    first = _make(fn, len(behind), metadata, site, since)
+    pending = [(first, behind)]
     while pending:
-        node, fn = pending.pop()
+        node, functions = pending.pop()
         edges: list[Any] = []
-        for behind, _ in fn.next_functions:
-            leaf = None if behind is None else getattr(behind, "variable", None)
-            if behind is None or leaf is not None:
-                edges.append(leaf)
+        for fn, _ in functions:
+            if fn is None or type(fn) is AccumulateGrad:
+                edges.append(None if fn is None else fn.variable)
                 continue
-            metadata = behind.metadata
+            metadata = fn.metadata
             known = metadata.get(KEY)
             if known is None:
-                known = _make(behind, metadata, site, since)
+                behind = fn.next_functions
+                known = _make(fn, len(behind), metadata, site, since)
                 pending.append((known, behind))
             edges.append(known)
         node.edges = tuple(edges)
     return first
 
 
-def _make(fn: Any, metadata: dict[str, Any], site: Site | tuple[None, int], since: int) -> Node:
+def _make(fn: Any, count: int, metadata: dict[str, Any], site: Site | tuple[None, int], since: int) -> Node:
     was_seen = site is not NOWHERE and (not since or fn._sequence_nr() >= since)
-    node = _class_of(fn)(site if was_seen else ring.site_of(fn._sequence_nr()) or NOWHERE, was_seen)
-    for name, theirs in node.kind.options.items():
+    node = _class_of(fn, count)(site if was_seen else ring.site_of(fn._sequence_nr()) or NOWHERE, was_seen)
+    kind = node.kind
+    for name, theirs in kind.options.items():
         value = _signed(getattr(fn, f"_saved_{theirs}", None))
         node.options[name] = (value,) if name == "axis" else value
-    node.function = getattr(type(fn), "_forward_cls", None)
+    node.function = kind.function
     metadata[KEY] = node
     return node
 

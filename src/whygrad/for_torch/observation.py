@@ -51,6 +51,6 @@ class Observation:
         depth = self._depths.count = max(getattr(self._depths, "count", 1) - 1, 0)
         if output is not None and not is_transforming():
             with quietly():
-                if isinstance(module, ScriptModule) or not all(map(has_numbers, tensors_in((*args, output)))):
+                if not all(map(has_numbers, tensors_in((*args, output)))) or isinstance(module, ScriptModule):
                     return
                 self.on_module(ModuleCall(module, args, kwargs, output, depth, record.site()))

@@ -28,6 +28,7 @@ from whygrad.for_torch.tensor_facts import (
     facts_of,
     known_facts,
     note_write,
+    operand_of,
     own_notes_of,
     quietly,
     version_of,
@@ -79,9 +80,6 @@ class Recorder(TorchFunctionMode):
     def __init__(self, watch: Any) -> None:
         super().__init__()
         self.watch = watch
-        self.records = True
-        # Whether losses, reads and copied values are told while nothing is recorded.
-        self.hears = True
         # False while calls pass by as if there were no mode; see `is_paused` for those of one thread.
         self.is_on = True
         self._names: dict[Any, str] = {}
@@ -110,17 +108,24 @@ class Recorder(TorchFunctionMode):
         ignored = {getattr(Tensor, name).__get__ for name in ("requires_grad", "grad_fn")} | {
             getattr(Tensor, name) for name in COPYING}
         self._resting_handlers = {func: None if func in ignored else handler for func, handler in self._lean_handlers.items()}
+        self.listen(calls=True, records=True)
+
+    def listen(self, calls: bool, records: bool) -> None:
+        """Whether facts are recorded; while they are not, whether losses, reads and copied values are told."""
+        self.records, self.hears = records, calls
+        self._present = self._handlers if records else self._lean_handlers if calls else self._resting_handlers
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        if kwargs is None:
+            kwargs = {}
         if not self.is_on or self._of_thread.is_paused:
             return func(*args, **kwargs)
-        handlers = self._handlers if self.records else self._lean_handlers if self.hears else self._resting_handlers
+        handlers = self._present
         try:
             handler = handlers[func]
         except KeyError:
             handler = handlers[func] = self._handler_for(func)
-        if handler is None or any(map(has_own_dispatch, types)):
+        if handler is None or (types and any(map(has_own_dispatch, types))):
             return func(*args, **kwargs)
         if handler is self._lean_op:
             return handler(func, args, kwargs)
@@ -177,7 +182,11 @@ class Recorder(TorchFunctionMode):
 
     def _op_lean(self, func: Any, args: Any, kwargs: Any) -> Any:
         begin = sequence_number()
-        out = self._call(func, args, kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:
+            self._guarded(errors.explain_call, self.watch, error, args)
+            raise
         end = sequence_number()
         if end != begin:
             ring.add(begin, end, record.site())
@@ -245,18 +254,21 @@ class Recorder(TorchFunctionMode):
             self.watch.failed_in(note.__name__.strip("_"), error)
 
     def _note(self, func: Any, args: Any, kwargs: Any, out: Any, writes: bool, since: int) -> None:
-        outs = tensors_in((out,))
-        if not all(map(has_numbers, outs)):
-            return
+        outs = [out] if isinstance(out, Tensor) else tensors_in((out,))
+        for o in outs:
+            if not has_numbers(o):
+                return
+        site = record.site()
         if outs or writes:
-            ins = [*tensors_in(args), *tensors_in(kwargs.values())]
-            site = record.site()
+            ins = tensors_in(args)
+            if kwargs:
+                ins += tensors_in(kwargs.values())
             if writes or any(o is i for o in outs for i in ins[:2]):
                 self._written(tensors_in((kwargs["out"],)) if "out" in kwargs else ins[:1], site)
                 outs = outs or ins[:1]
             for o in outs:
                 self._note_result(func, o, ins, site, writes, since)
-        self._heard(func, args, kwargs, out)
+        self._heard(func, args, kwargs, out, site)
 
     def _name_of(self, func: Any) -> str:
         """The name as torch knows it: "torch.relu", "Tensor.add_", "torch.nn.functional.relu"."""
@@ -280,11 +292,11 @@ class Recorder(TorchFunctionMode):
     def _record(self, func: Any, fn: Any, o: Tensor, ins: list[Tensor], site: Site, since: int) -> None:
         node = node_for(fn, site, since)
         name = getattr(func, "__name__", "")
-        cuts = tuple([() if i.requires_grad else causes_of(i) for i in ins])
-        node.cuts = cuts if any(cuts) else None
+        cuts = [() if i.requires_grad else causes_of(i) for i in ins]
+        node.cuts = tuple(cuts) if any(cuts) else None
         node.takes_number = len(ins) == 1 and len(node.edges) <= 2
         if modes.running is None:
-            node.operands = tuple([(version := version_of(t), version.value, address_of(t)) for t in (*ins, o)])
+            node.operands = tuple([operand_of(t) for t in (*ins, o)])
             self._share_operands(node)
         if len(ins) >= 2 and ins[0].shape != ins[1].shape:
             shapes = tuple(ins[0].shape), tuple(ins[1].shape)
@@ -303,7 +315,7 @@ class Recorder(TorchFunctionMode):
         pending = list(node.edges)
         while pending:
             inner = pending.pop()
-            if isinstance(inner, Node) and inner.site == node.site and not inner.operands:
+            if isinstance(inner, Node) and not inner.operands and inner.site == node.site:
                 inner.operands = node.operands
                 pending += inner.edges
 
@@ -363,6 +375,8 @@ class Recorder(TorchFunctionMode):
         return copied
 
     def _copied(self, t: Tensor, how: str) -> None:
+        if (known := known_facts(t)) is not None:
+            known.norm = None  # NumPy may write it
         source = source_of(t)
         site = record.site()
         if (source is not None or causes_of(t)) and self.watch.wants_copies_of(site):
@@ -394,6 +408,7 @@ class Recorder(TorchFunctionMode):
         return out
 
     def _data_taken(self, t: Tensor, out: Tensor) -> None:
+        facts_of(t).norm = None  # it may be written unseen
         facts = facts_of(out)
         facts.causes = cut(t, "detach", ".data")
         facts.version = DataVersion(version_of(t))
@@ -438,18 +453,18 @@ class Recorder(TorchFunctionMode):
             facts_of(out).causes = tuple(lost[:record.MAX_CAUSES]) or record.created()
         self._heard(func, args, kwargs, out)
 
-    def _heard(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+    def _heard(self, func: Any, args: Any, kwargs: Any, out: Any, site: Site | None = None) -> None:
         """Tell the audit: of losses, dropout and argmax always, of other calls in observed rounds."""
         event = self._events.get(func)
         if event is None:
             event = self._events[func] = event_of(self._name_of(func))
         audit = self.watch.audit
         if (event or audit.is_observing) and all(map(has_numbers, tensors_in((out, *args)))):
-            call = Call(self._name_of(func), args, kwargs, out, record.site())
+            call = Call(self._name_of(func), args, kwargs, out, site or record.site())
             if event:
                 audit.tell(event, call)
             if audit.is_observing:
-                audit.tell("called", call)
+                audit.tell_called(call)
 
     def _register_hook(self, func: Any, args: Any, kwargs: Any) -> Any:
         t, hook = args[0], args[1] if len(args) > 1 else kwargs["hook"]
@@ -461,7 +476,9 @@ class Recorder(TorchFunctionMode):
         if isinstance(results, tuple):
             outputs = args[0] if args else kwargs["outputs"]
             create_graph = args[4] if len(args) > 4 else kwargs.get("create_graph", False)
-            self._guarded(self.watch.told, "graded", tuple(tensors_in((outputs,))), results, bool(create_graph))
+            inputs = args[1] if len(args) > 1 else kwargs["inputs"]
+            self._guarded(self.watch.told, "graded", tuple(tensors_in((outputs,))), results, bool(create_graph),
+                          tuple(tensors_in((inputs,))))
         return results
 
     def _set_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -548,7 +565,7 @@ def tensors_in(values: Any) -> list[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             found.append(value)
-        elif type(value) in (list, tuple) or isinstance(value, tuple):
+        elif isinstance(value, tuple) or type(value) is list:
             found += [x for x in value if isinstance(x, Tensor)]
     return found
 
@@ -566,18 +583,13 @@ def cut(t: Tensor, kind: str, detail: str) -> Causes:
     return causes_of(t) if source is None else (Cause(kind, record.site(), detail, (source,)),)
 
 
-def address_of(t: Tensor) -> int:
-    try:
-        return t.untyped_storage().data_ptr()
-    except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
-        return 0
-
-
 def is_transforming() -> bool:
     """Inside of torch.func's transforms tensors are wrappers, of which nothing is noted; nor of those of a compiler, nor while
     torch.jit.trace records."""
-    return (torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None
-            or torch.compiler.is_compiling())
+    return _interpreters() is not None or _tracing_state() is not None or torch.compiler.is_compiling()
+
+
+_interpreters, _tracing_state = torch._C._functorch.peek_interpreter_stack, torch._C._get_tracing_state
 
 
 def _who_switches() -> tuple[str, Site]:

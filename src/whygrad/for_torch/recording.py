@@ -89,8 +89,6 @@ class Recording:
                 with tensor_facts.quietly():
                     self.answers = Answers(self.watch.stop())
             finally:
-                if self._outer is None:
-                    _forget_usage()
                 self._put_back()
         return self.answers
 
@@ -104,12 +102,6 @@ def _begin_anew() -> None:
     """What happened to gradients in an earlier recording is no fact of this one: much may have happened in between."""
     tensor_facts.forget_gradients()
     backward.set_last_backward(None)
-    _forget_usage()
-
-
-def _forget_usage() -> None:
-    for optimizer in ENGINE.optimizers():
-        vars(optimizer).pop("_usage", None)
 
 
 def _optimizers_alive() -> list[Any]:

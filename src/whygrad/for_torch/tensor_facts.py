@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -51,13 +52,15 @@ class DataVersion(Version):
 
 
 class TensorFacts:
-    __slots__ = ("causes", "notes", "reference", "version")
+    __slots__ = ("causes", "norm", "notes", "reference", "version")
 
     def __init__(self, reference: weakref.ref[Tensor]) -> None:
         self.reference = reference
         self.causes: Causes = ()
         self.version: Version | None = None
         self.notes: TensorNotes | None = None
+        # Of a gradient: its norm as a backward pass has found it, and torch's version counter then.
+        self.norm: tuple[float, int] | None = None
 
 
 _facts: dict[int, TensorFacts] = {}
@@ -68,10 +71,8 @@ def facts_of(t: Tensor) -> TensorFacts:
     key = id(t)
     found = _facts.get(key)
     if found is None:
-        def forget(_: Any, key: int = key) -> None:
-            _facts.pop(key, None)
-
-        found = _facts[key] = TensorFacts(Reference(t, forget))
+        # Forgotten by C alone, `pop(key, reference)`: Python would run signal handlers in a callback, where what they raise is lost.
+        found = _facts[key] = TensorFacts(Reference(t, partial(_facts.pop, key)))
     return found
 
 
@@ -112,6 +113,17 @@ def version_of(t: Tensor) -> Version:
     return version
 
 
+def operand_of(t: Tensor) -> tuple[Version, int, int]:
+    """What a node remembers of an argument or result: its version record and value, and the address of its memory."""
+    facts = _facts.get(id(t))
+    version = version_record(t) if facts is None or facts.version is None else facts.version
+    version.value = now = 0 if t.is_inference() else t._version
+    try:
+        return version, now, t.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
+        return version, now, 0
+
+
 def note_write(t: Tensor, site: Site | None) -> None:
     """If the tensor was written since it was last looked at: it was there."""
     version, now = version_record(t), counted(t)
@@ -119,7 +131,7 @@ def note_write(t: Tensor, site: Site | None) -> None:
         version.value, version.site = now, site
 
 
-def note_step(parameters: list[Tensor], site: Site) -> None:
+def note_step(parameters: list[Tensor], site: Site | None) -> None:
     """An optimizer has stepped at this site: it wrote those that were written since they were last looked at. (`note_write` of
     each, without its calls: this is done in every step of a long run.)"""
     for p in parameters:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from whygrad import random
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.refusing import RefusingArray
@@ -26,7 +28,7 @@ from whygrad.nn.module import Module
 from whygrad.optim import optimizer
 from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why import record
-from whygrad.why.engine import Observing, Undo
+from whygrad.why.engine import Observing, Undo, step_for
 from whygrad.why.record import Causes, Site
 
 # The notes of tensors that have none.
@@ -59,6 +61,9 @@ class WhygradEngine:
     def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
         return sum(p._grad is not None for p in parameters), lambda: ""
 
+    def finish_reading(self) -> None:
+        pass
+
     def is_known_finite(self, t: Tensor) -> bool | None:
         return None
 
@@ -72,7 +77,7 @@ class WhygradEngine:
         return [None] * len(tensors)
 
     def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]:
-        return [(flat := t._array.reshape(-1))[::max(1, -(-flat.size // size))].copy() for t in tensors]
+        return [(flat := t._array.reshape(-1))[::step_for(flat.size, size)].copy() for t in tensors]
 
     def first_rows(self, t: Tensor, count: int) -> np.ndarray:
         return t._array[:count]  # type: ignore[no-any-return]
@@ -213,7 +218,8 @@ class WhygradEngine:
     next_sequence_number = staticmethod(next_sequence_number)
 
     def group_size(self) -> int:
-        return 1
+        group = sys.modules.get("whygrad.distributed")  # not loaded by a program of one process
+        return group.get_world_size() if group is not None and group.is_initialized() else 1
 
     def is_grad_enabled(self) -> bool:
         return grad_state.grad
@@ -227,6 +233,12 @@ class WhygradEngine:
 
     def without_grad(self) -> AbstractContextManager[Any]:
         return no_grad()
+
+    @contextmanager
+    def repeatable(self) -> Iterator[None]:
+        with random.fork_rng():
+            random.manual_seed(0)
+            yield
 
     def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
         before, record.watching = record.watching, watch

@@ -40,10 +40,11 @@ for number in (signal.SIGUSR1, signal.SIGTERM):
     (w * 2).sum().backward()
 print(got, w.grad)
 signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("alarm")))
-signal.setitimer(signal.ITIMER_REAL, 0.2)
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 try:
     while True:
         (w * 2).sum().backward()
 except TimeoutError as error:
+    signal.setitimer(signal.ITIMER_REAL, 0)
     print("timed out", error)
 sys.exit(5)
