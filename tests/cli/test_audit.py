@@ -87,9 +87,9 @@ def write(folder: Path, text: str, name: str = "train.py") -> None:
 
 # Options, program, exit code, words on standard error.
 ENDINGS: dict[str, tuple[list[str], str, int, list[str]]] = {
-    "nothing found": ([], GOOD, 0, ["100 steps seen, 4 parameters, 0 findings\n"]),
+    "nothing found": ([], GOOD, 0, ["400 steps seen, 4 parameters, 0 findings\n"]),
     "found": (["--steps", "30"], program(RATE), 3, ["[learning-rate-zero]", "30 steps seen, 4 parameters, 1 finding\n"]),
-    "the program's own end": (["--steps=0"], program(("400", "20")), 0, ["20 steps seen"]),
+    "the program's own end": ([], program(("400", "20")), 0, ["20 steps seen"]),
     "odd": (["--steps", "20"], program(ODD), 0, ["  odd       ", "Odd, but perhaps meant:", "0 findings, 1 odd\n"]),
     "odd, strictly": (["--steps", "20", "--strict"], program(ODD), 3, ["0 findings, 1 odd\n"]),
     "an error": ([], program(("done += 1", "done += 1 if done < 19 else 1 // 0")), 1,

@@ -18,9 +18,9 @@ from whygrad.why.answers import Answer, Edit, Explanation
 from whygrad.why.edits import FIXERS, edits_for
 from whygrad.why.edits.apply import moved, with_lines
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.source_tree import SourceTree
 from whygrad.why.fix import EXPECTED
 from whygrad.why.locations import SourceLocation
+from whygrad.why.source_tree import SourceTree
 from whygrad.why.watch import Watch
 
 HEAD = "import torch\nimport torch.nn as nn\ntorch.manual_seed(0)\n"
@@ -1072,6 +1072,7 @@ def test_the_edit_mends(name: str) -> None:
     assert found, [str(a) for a in before.answers]
     tried = edits_for(found[0].explanation)
     assert tried, "no edit"
+    not_mended: list[str] = []
     for edit in tried:
         mended = changed(program, edit)
         after = Ran(mended, "whygrad")
@@ -1081,7 +1082,8 @@ def test_the_edit_mends(name: str) -> None:
             assert theirs.error is None, mended
             assert theirs.value, mended
             return
-    pytest.fail("\n\n".join(changed(program, e) for e in tried))
+        not_mended.append(f"{mended}\n{after.error!r} {puzzling}")
+    pytest.fail("\n\n".join(not_mended))
 
 
 FIRST_IS_RIGHT = set(PROGRAMS) - {"a pair that begins as None"}

@@ -149,8 +149,8 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """The entry that `--json` writes."""
         fields = self.explanation.to_dict()
-        return {"symptom": fields["symptom"], "expression": self.location.expression, "file": self.location.file,
-                "line": self.location.line, "category": fields["category"],
+        return {"symptom": fields["symptom"], "headline": fields["headline"], "expression": self.location.expression,
+                "file": self.location.file, "line": self.location.line, "category": fields["category"],
                 "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in fields["causes"]],
                 "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"],
                 "parameters": self.explanation.parameters, "odd": self.explanation.odd, "engine": engine.current.name}

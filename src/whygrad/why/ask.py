@@ -17,11 +17,11 @@ from whygrad.why.asking.ranking import Subject, concerns, fitting, is_direct, su
 from whygrad.why.asking.survey import has_moved, in_order, survey, told_otherwise
 from whygrad.why.asking.topics import SUBJECT, topics_of
 from whygrad.why.edits.bindings import binding_before
-from whygrad.why.edits.source_tree import SourceTree, source_of, start
 from whygrad.why.engine import Tensor, grad_of, is_tensor
 from whygrad.why.explain import explain
 from whygrad.why.locations import SourceLocation
 from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
+from whygrad.why.source_tree import SourceTree, source_of, start
 from whygrad.why.trial import run
 
 USAGE = 'whygrad ask [--engine ENGINE] [--timeout SECONDS] "question" (script.py | -m module) [arguments of the program ...]'

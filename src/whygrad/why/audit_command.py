@@ -1,4 +1,4 @@
-"""`whygrad audit script.py`: runs a program for some steps, and prints a check-list of its training."""
+"""`whygrad audit script.py`: runs a program, or some steps of it, and prints a check-list of its training."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from whygrad.why.session import Outputs, refuse_unwritable
 from whygrad.why.step_limit import EndOfSteps
 
 USAGE = "whygrad audit [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
-DEFAULT_STEPS = 100
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="whygrad audit", usage=USAGE,
-        description="Run a PyTorch program for some steps of its optimizers, watch every one of them, and print on "
-        "standard error a check-list of what keeps it from learning, with the findings in full. The program is ended after the "
+        description="Run a PyTorch program, watch every one of its first hundred steps and many of the later ones, and print on "
+        "standard error a check-list of what keeps it from learning, with the findings in full. With --steps it is ended after "
+        "the "
         "last step: its `finally` blocks run.",
         epilog="Options stand before the script: what stands behind it is given to the program. Exit code: 0 if nothing is "
         "found, 3 if something is (what is only odd counts with --strict), 1 if the program raised an error or exited with "
         "another code than 0, 2 for wrong usage. SIGTERM and Ctrl-C end the program as usual, after the check-list of what was "
         "seen.")
-    made.add_argument("--steps", type=cli.number_of_steps, default=DEFAULT_STEPS, metavar="N",
-                      help=f"end the program after N steps of optimizers (default {DEFAULT_STEPS}; 0: run it to its end)")
+    made.add_argument("--steps", type=cli.number_of_steps, default=0, metavar="N",
+                      help="end the program after N steps of optimizers")
     made.add_argument("--strict", action="store_true", help="count what is odd as a finding")
     made.add_argument("--ignore", action="append", default=[], metavar="CATEGORY[,CATEGORY]",
                       help="do not report findings of these categories (shell patterns)")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from whygrad.why.program_text import called_name, dotted_names, statement_at, statements, targets_of, text_of, value_of
+from whygrad.why.program_text import called_name, dotted_names, targets_of, value_of
+from whygrad.why.source_tree import SourceTree, source_of
 
 # Methods that store their argument in the object they are called on.
 _COLLECTING = ("append", "extend", "add", "insert", "update", "appendleft", "copy_", "fill_")
@@ -17,15 +18,15 @@ _COLLECTING = ("append", "extend", "add", "insert", "update", "appendleft", "cop
 
 def flows_into(file: str, line: int, names: set[str]) -> bool:
     """True if the value that the statement in `line` computes may flow into one of `names`."""
-    return bool(_tainted(text_of(file), file, line) & names)
+    source = source_of(file)
+    return source is not None and bool(_tainted(source, line) & names)
 
 
 @lru_cache(maxsize=256)
-def _tainted(text: str, file: str, line: int) -> frozenset[str]:
-    start = statement_at(file, line)
+def _tainted(source: SourceTree, line: int) -> frozenset[str]:
+    start, every = source.statement_at(line), source.statements
     if start is None:
         return frozenset()
-    every = statements(file)
     tainted: set[str] = set()
     growing = _results(start, every)
     while growing - tainted:

@@ -20,7 +20,9 @@ A *backward* is one pass: `number`, `site`, `root()`, `create_graph`, `keep`,
 
 from __future__ import annotations
 
+import functools
 import importlib
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
@@ -28,6 +30,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from whygrad.base.torch_homes import own_module
+from whygrad.why import record
 from whygrad.why.record import Causes, Site
 
 # Objects of the engine. Only the engine looks into them.
@@ -83,53 +86,90 @@ class Engine(Protocol):
 
     # Of a tensor.
 
-    def source_of(self, t: Tensor) -> Any: ...
-    def node_of(self, t: Tensor) -> Any: ...
-    def grad_of(self, t: Tensor) -> Any: ...
-    def causes_of(self, t: Tensor) -> Causes: ...
-    def notes_of(self, t: Tensor) -> Notes: ...
-    def own_notes_of(self, t: Tensor) -> Notes: ...
+    def source_of(self, t: Tensor) -> Any:
+        """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None. Never an error."""
+    def node_of(self, t: Tensor) -> Any:
+        """The node that computed `t`; None for a leaf."""
+    def grad_of(self, t: Tensor) -> Any:
+        """`t.grad`, without the program's notice."""
+    def causes_of(self, t: Tensor) -> Causes:
+        """Why a tensor has no history."""
+    def notes_of(self, t: Tensor) -> Notes:
+        """To be read only: tensors without notes share one object."""
+    def own_notes_of(self, t: Tensor) -> Notes:
+        """The notes of this tensor alone, to be written."""
     def version_of(self, t: Tensor) -> VersionRecord: ...
-    def array_of(self, x: Any) -> np.ndarray: ...
+    def array_of(self, x: Any) -> np.ndarray:
+        """The numbers of a tensor, or of a gradient as the engine hands it to a watch; the stored ones of a sparse one."""
     def is_sparse(self, x: Any) -> bool: ...
     def shape_of(self, t: Tensor) -> tuple[int, ...]: ...
-    def kind_of(self, t: Tensor) -> str: ...
-    def address_of(self, t: Tensor) -> int: ...
-    def is_near(self, t: Tensor) -> bool: ...
+    def kind_of(self, t: Tensor) -> str:
+        """The kind of its numbers as NumPy's `dtype.kind` has it: "f", "c", "i", "u", "b", and "V" for bfloat16."""
+    def address_of(self, t: Tensor) -> int:
+        """Where its memory begins."""
+    def is_near(self, t: Tensor) -> bool:
+        """True if its numbers can be read without waiting for a device."""
     def total_later(self, tensors: tuple[Tensor, ...]) -> float | Callable[[], float | None]:
         """The sum of all elements, or a function that gives it, or None while a device has not come so far. Nothing waits."""
         ...
-    def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]: ...
-    def is_known_finite(self, t: Tensor) -> bool | None: ...
-    def norms_of(self, tensors: list[Tensor]) -> list[float | None]: ...
-    def copies_of(self, tensors: list[Tensor]) -> list[Any]: ...
-    def distances_of(self, tensors: list[Tensor], copies: list[Any]) -> list[float | None]: ...
-    def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]: ...
-    def first_rows(self, t: Tensor, count: int) -> np.ndarray: ...
-    def base_of(self, t: Tensor) -> Any: ...
+    def glance(self, parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
+        """How many have a gradient; and, if it `measures`, a function that gives "zero" or "bad" if one of the gradients is all
+        zeros or not finite, else "", or None while a device has not come so far."""
+    def finish_reading(self) -> None:
+        """At the end of a run: wait until all that was asked of a device can be read."""
+    def is_known_finite(self, t: Tensor) -> bool | None:
+        """Whether all numbers are finite, where that is known or can be found out on a device; else None."""
+    def norms_of(self, tensors: list[Tensor]) -> list[float | None]:
+        """The Euclidean norms, computed together where the tensors are; None for those that the caller must compute."""
+    def copies_of(self, tensors: list[Tensor]) -> list[Any]:
+        """Copies of the values, where the tensors are: for `distances_of`, and `array_of`."""
+    def distances_of(self, tensors: list[Tensor], copies: list[Any]) -> list[float | None]:
+        """The norms of the differences between tensors and copies of the same shape; None as for `norms_of`."""
+    def samples_of(self, tensors: list[Tensor], size: int) -> list[np.ndarray]:
+        """At most `size` elements of each, evenly spread."""
+    def first_rows(self, t: Tensor, count: int) -> np.ndarray:
+        """The numbers of the first rows."""
+    def base_of(self, t: Tensor) -> Any:
+        """The tensor of which `t` is a view, or None."""
 
     # Of a node.
 
-    def end_of(self, edge: Any) -> Any: ...
+    def end_of(self, edge: Any) -> Any:
+        """The node or leaf at the end of an edge, past nodes that only route the gradient."""
     def name_of(self, node: Node) -> str: ...
-    def row_of(self, node: Node) -> Any: ...
-    def argument_names(self, node: Node) -> tuple[str, ...]: ...
-    def is_view(self, node: Node) -> bool: ...
-    def has_derivative(self, node: Node, position: int) -> bool: ...
-    def argument_kinds(self, node: Node) -> str: ...
-    def function_of(self, node: Node) -> Any: ...
-    def options_of(self, node: Node) -> dict[str, Any]: ...
-    def saved_of(self, node: Node) -> dict[str, Any]: ...
-    def versions_saved_by(self, node: Node) -> Iterable[Any]: ...
-    def output_of(self, node: Node) -> Any: ...
-    def was_seen(self, node: Node) -> bool: ...
-    def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
-    def run_in_double(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]: ...
+    def row_of(self, node: Node) -> Any:
+        """The row of `whygrad.ops` whose derivative the node computes, or None."""
+    def argument_names(self, node: Node) -> tuple[str, ...]:
+        """The names that the row has for the arguments at the node's edges."""
+    def is_view(self, node: Node) -> bool:
+        """True if the node's result is a view of its argument."""
+    def has_derivative(self, node: Node, position: int) -> bool:
+        """False for an argument without a derivative, such as a mask or an index."""
+    def argument_kinds(self, node: Node) -> str:
+        """One letter for each argument: "s" for a plain number."""
+    def function_of(self, node: Node) -> Any:
+        """The custom Function that a node belongs to, or None."""
+    def options_of(self, node: Node) -> dict[str, Any]:
+        """Shapes and options that a node has kept, by the names of its row."""
+    def saved_of(self, node: Node) -> dict[str, Any]:
+        """The arrays that a node has saved, by the names of its row; empty if they are freed, or packed by hooks."""
+    def versions_saved_by(self, node: Node) -> Iterable[Any]:
+        """The version records of the tensors that a node has saved."""
+    def output_of(self, node: Node) -> Any:
+        """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
+    def was_seen(self, node: Node) -> bool:
+        """False if the call that made the node was not recorded: of arguments without history nothing is known."""
+    def run_again(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The gradients of a node's arguments for another incoming gradient, while its saved values are alive."""
+    def run_in_double(self, node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        """`run_again` in double precision; empty if the engine cannot do that."""
 
     # Of the program.
 
-    def description(self) -> dict[str, str]: ...
-    def optimizers(self) -> list[Any]: ...
+    def description(self) -> dict[str, str]:
+        """What the program runs on, for reports: name, version and device."""
+    def optimizers(self) -> list[Any]:
+        """Those that are alive."""
     def made_at(self, optimizer: Any) -> Site | None: ...
     def last_backward(self) -> Any: ...
     def running_backward(self) -> Any: ...
@@ -137,13 +177,20 @@ class Engine(Protocol):
     def next_sequence_number(self) -> int: ...
     def is_grad_enabled(self) -> bool: ...
     def is_inference_mode_enabled(self) -> bool: ...
-    def group_size(self) -> int: ...
+    def group_size(self) -> int:
+        """How many processes train together, as far as this one has joined them; 1 if it is alone."""
 
     # To act.
 
-    def wrap(self, array: np.ndarray) -> Tensor: ...
+    def wrap(self, array: np.ndarray) -> Tensor:
+        """A tensor over an array, without history."""
     def without_grad(self) -> AbstractContextManager[Any]: ...
-    def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None: ...
+    def repeatable(self) -> AbstractContextManager[Any]:
+        """Inside, random numbers are the same each time, and the engine writes no file; afterwards they go on as if nothing had
+        been drawn."""
+    def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
+        """Run a backward that writes no `.grad` and keeps the graph: fill in the gradient of each leaf, and tell `watch` of each
+        node. Afterwards `last_backward` is what it was."""
 
     # To listen. `instrument` lets a watch listen until what it returns is called. `listen` says whether it wants to hear of
     # losses, reads and copied values, and whether the facts of every call are to be recorded. `hooks` has the functions
@@ -176,15 +223,18 @@ def choose(name: str) -> None:
 
 @contextmanager
 def of_owner(x: Any) -> Iterator[None]:
-    """Inside, the engine is whygrad's own if `x` is of whygrad: another one may be recorded at the same time."""
+    """Inside, the engine is whygrad's own if `x` is of whygrad: another one may be recorded at the same time, whose watch knows
+    nothing of `x`."""
     global current
-    outer = current
+    outer, watching = current, record.watching
     if any(own_module(base).partition(".")[0] == "whygrad" for base in type(x).__mro__):
         choose("whygrad")
+        if current is not outer and not isinstance(outer, _NotChosen):
+            record.watching = None
     try:
         yield
     finally:
-        current = outer
+        current, record.watching = outer, watching
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:
@@ -204,51 +254,48 @@ def is_module(x: Any) -> TypeGuard[Module]:
     return issubclass(type(x), current.module_class)
 
 
-def source_of(t: Tensor) -> Any:
-    """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None. Never an error."""
-    return current.source_of(t)
+def __getattr__(name: str) -> Any:
+    """Each method of `Engine` as a function, which asks the engine that is the current one at the time."""
+    if not callable(getattr(Engine, name, None)):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def ask(*args: Any) -> Any:
+        return getattr(current, name)(*args)
+
+    ask.__name__, ask.__doc__ = name, getattr(Engine, name).__doc__
+    globals()[name] = ask
+    return ask
 
 
-def node_of(t: Tensor) -> Any:
-    """The node that computed `t`; None for a leaf."""
-    return current.node_of(t)
+# Those that every recorded step asks a hundred times, without the detour.
+
+
+def array_of(x: Any) -> np.ndarray:
+    return current.array_of(x)
+
+
+def shape_of(t: Tensor) -> tuple[int, ...]:
+    return current.shape_of(t)
+
+
+def kind_of(t: Tensor) -> str:
+    return current.kind_of(t)
 
 
 def grad_of(t: Tensor) -> Any:
-    """`t.grad`, without the program's notice."""
     return current.grad_of(t)
 
 
-def causes_of(t: Tensor) -> Causes:
-    """Why a tensor has no history."""
-    return current.causes_of(t)
-
-
 def notes_of(t: Tensor) -> Notes:
-    """To be read only: tensors without notes share one object."""
     return current.notes_of(t)
-
-
-def own_notes_of(t: Tensor) -> Notes:
-    """The notes of this tensor alone, to be written."""
-    return current.own_notes_of(t)
 
 
 def version_of(t: Tensor) -> VersionRecord:
     return current.version_of(t)
 
 
-def array_of(x: Any) -> np.ndarray:
-    """The numbers of a tensor, or of a gradient as the engine hands it to a watch; the stored ones of a sparse one."""
-    return current.array_of(x)
-
-
-def is_sparse(x: Any) -> bool:
-    return current.is_sparse(x)
-
-
-def shape_of(t: Tensor) -> tuple[int, ...]:
-    return current.shape_of(t)
+def source_of(t: Tensor) -> Any:
+    return current.source_of(t)
 
 
 def size_of(t: Tensor) -> int:
@@ -258,185 +305,10 @@ def size_of(t: Tensor) -> int:
     return size
 
 
-def kind_of(t: Tensor) -> str:
-    """The kind of its numbers as NumPy's `dtype.kind` has it: "f", "c", "i", "u", "b", and "V" for bfloat16."""
-    return current.kind_of(t)
-
-
-def address_of(t: Tensor) -> int:
-    """Where its memory begins."""
-    return current.address_of(t)
-
-
-def is_near(t: Tensor) -> bool:
-    """True if its numbers can be read without waiting for a device."""
-    return current.is_near(t)
-
-
-def glance(parameters: list[Tensor], measures: bool) -> tuple[int, Callable[[], str | None]]:
-    """How many have a gradient; and, if it `measures`, a function that gives "zero" or "bad" if one of the gradients is all
-    zeros or not finite, else "", or None while a device has not come so far."""
-    return current.glance(parameters, measures)
-
-
-def is_known_finite(t: Tensor) -> bool | None:
-    """Whether all numbers are finite, where that is known or can be found out on a device; else None."""
-    return current.is_known_finite(t)
-
-
-def norms_of(tensors: list[Tensor]) -> list[float | None]:
-    """The Euclidean norms, computed together where the tensors are; None for those that the caller must compute."""
-    return current.norms_of(tensors)
-
-
-def copies_of(tensors: list[Tensor]) -> list[Any]:
-    """Copies of the values, where the tensors are: for `distances_of`, and `array_of`."""
-    return current.copies_of(tensors)
-
-
-def distances_of(tensors: list[Tensor], copies: list[Any]) -> list[float | None]:
-    """The norms of the differences between tensors and copies of the same shape; None as for `norms_of`."""
-    return current.distances_of(tensors, copies)
-
-
-def samples_of(tensors: list[Tensor], size: int) -> list[np.ndarray]:
-    """At most `size` elements of each, evenly spread."""
-    return current.samples_of(tensors, size)
-
-
-def first_rows(t: Tensor, count: int) -> np.ndarray:
-    """The numbers of the first rows."""
-    return current.first_rows(t, count)
-
-
-def base_of(t: Tensor) -> Any:
-    """The tensor of which `t` is a view, or None."""
-    return current.base_of(t)
-
-
-def end_of(edge: Any) -> Any:
-    """The node or leaf at the end of an edge, past nodes that only route the gradient."""
-    return current.end_of(edge)
-
-
-def row_of(node: Node) -> Any:
-    """The row of `whygrad.ops` whose derivative the node computes, or None."""
-    return current.row_of(node)
-
-
-def argument_names(node: Node) -> tuple[str, ...]:
-    """The names that the row has for the arguments at the node's edges."""
-    return current.argument_names(node)
-
-
-def is_view(node: Node) -> bool:
-    """True if the node's result is a view of its argument."""
-    return current.is_view(node)
-
-
-def has_derivative(node: Node, position: int) -> bool:
-    """False for an argument without a derivative, such as a mask or an index."""
-    return current.has_derivative(node, position)
-
-
-def argument_kinds(node: Node) -> str:
-    """One letter for each argument: "s" for a plain number."""
-    return current.argument_kinds(node)
-
-
-def function_of(node: Node) -> Any:
-    """The custom Function that a node belongs to, or None."""
-    return current.function_of(node)
-
-
-def options_of(node: Node) -> dict[str, Any]:
-    """Shapes and options that a node has kept, by the names of its row."""
-    return current.options_of(node)
-
-
-def saved_of(node: Node) -> dict[str, Any]:
-    """The arrays that a node has saved, by the names of its row; empty if they are freed, or packed by saved_tensors_hooks."""
-    return current.saved_of(node)
-
-
-def versions_saved_by(node: Node) -> Iterable[Any]:
-    """The version records of the tensors that a node has saved."""
-    return current.versions_saved_by(node)
-
-
-def output_of(node: Node) -> Any:
-    """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
-    return current.output_of(node)
-
-
-def was_seen(node: Node) -> bool:
-    """False if the call that made the node was not recorded: of arguments without history nothing is known."""
-    return current.was_seen(node)
-
-
-def run_again(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients of a node's arguments for another incoming gradient, while its saved values are alive."""
-    return current.run_again(node, g, edges)
-
-
-def run_in_double(node: Node, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`run_again` in double precision; empty if the engine cannot do that."""
-    return current.run_in_double(node, g, edges)
-
-
-def description() -> dict[str, str]:
-    """What the program runs on, for reports: name, version and device."""
-    return current.description()
-
-
-def optimizers() -> list[Any]:
-    """Those that are alive."""
-    return current.optimizers()
-
-
-def made_at(optimizer: Any) -> Site | None:
-    return current.made_at(optimizer)
-
-
-def last_backward() -> Any:
-    return current.last_backward()
-
-
-def running_backward() -> Any:
-    return current.running_backward()
-
-
-def count_backwards() -> int:
-    return current.count_backwards()
-
-
-def next_sequence_number() -> int:
-    return current.next_sequence_number()
-
-
-def is_grad_enabled() -> bool:
-    return current.is_grad_enabled()
-
-
-def is_inference_mode_enabled() -> bool:
-    return current.is_inference_mode_enabled()
-
-
-def group_size() -> int:
-    """How many processes train together, as far as this one has joined them; 1 if it is alone."""
-    return current.group_size()
-
-
-def wrap(array: np.ndarray) -> Tensor:
-    """A tensor over an array, without history."""
-    return current.wrap(array)
-
-
-def without_grad() -> AbstractContextManager[Any]:
-    return current.without_grad()
-
-
-def gradients_of_leaves(loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
-    """Run a backward that writes no `.grad` and keeps the graph: fill in the gradient of each leaf, and tell `watch` of each
-    node. Afterwards `last_backward` is what it was."""
-    current.gradients_of_leaves(loss, leaves, watch)
+@functools.cache
+def step_for(length: int, size: int) -> int:
+    """The step by which at most `size` elements of so many are taken: a prime, so that they are not all of one column."""
+    step = max(1, -(-length // size))
+    while step > 1 and any(step % i == 0 for i in range(2, math.isqrt(step) + 1)):
+        step += 1
+    return step

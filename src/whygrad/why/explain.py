@@ -45,6 +45,8 @@ def explain(t: Any, *, loss: Tensor | None = None) -> Any:
 
     For a module: one table with all its parameters.
     """
+    if (explanation := getattr(t, "explanation", None)) is not None and callable(t):
+        return explanation()  # of a compiled function or module: what is compiled, and what is not
     with of_owner(t):
         if not is_tensor(t):
             from whygrad.why.parameters import explain_module  # a cycle: it calls explain() for each parameter

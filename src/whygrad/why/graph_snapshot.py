@@ -14,19 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad.why import engine
 from whygrad.why.causes import describe_cause
-from whygrad.why.engine import (
-    Node,
-    Tensor,
-    argument_names,
-    causes_of,
-    end_of,
-    has_derivative,
-    is_node,
-    is_tensor,
-    row_of,
-    shape_of,
-)
 from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Reference, Site
@@ -118,7 +107,7 @@ class GraphSnapshot:
     # (id of a node, position of the argument) -> number of its link
     positions: dict[tuple[int, int], int] = field(default_factory=dict)
     # Number of a leaf's item -> the leaf.
-    leaves: dict[int, weakref.ref[Tensor]] = field(default_factory=dict)
+    leaves: dict[int, weakref.ref[engine.Tensor]] = field(default_factory=dict)
     # Number of branches beyond the limit of ops.
     left_out: int = 0
 
@@ -127,7 +116,7 @@ class GraphSnapshot:
         self.numbers.clear()
         self.positions.clear()
 
-    def record_gradients(self, node: Node, g: Any, grads: Any) -> None:
+    def record_gradients(self, node: engine.Node, g: Any, grads: Any) -> None:
         """Record that a node got the gradient `g` and passed `grads` on."""
         number = self.numbers.get(id(node))
         if number is None or not node.visible:
@@ -172,11 +161,11 @@ class GraphSnapshot:
 def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     """The snapshot of the graph behind a node (or of a single leaf), breadth first, with at most `limit` ops."""
     snapshot = GraphSnapshot()
-    root = end_of(root)
-    if is_tensor(root):
+    root = engine.end_of(root)
+    if engine.is_tensor(root):
         _add_leaf(snapshot, root)
         return snapshot
-    if not is_node(root):
+    if not engine.is_node(root):
         return snapshot
     _add_op(snapshot, root)
     queue = deque([root])
@@ -184,17 +173,17 @@ def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
     while queue:
         node = queue.popleft()
         number = snapshot.numbers[id(node)]
-        arguments = argument_names(node)
+        arguments = engine.argument_names(node)
         for position, edge in enumerate(node.edges):
-            target = end_of(edge)
+            target = engine.end_of(edge)
             argument = arguments[position] if position < len(arguments) else ""
             if target is None:
-                if node.cuts is not None and position < len(node.cuts) and has_derivative(node, position):
+                if node.cuts is not None and position < len(node.cuts) and engine.has_derivative(node, position):
                     _add_cut(snapshot, number, argument, node.cuts[position])
                 continue
             found = snapshot.numbers.get(id(target))
             if found is None:
-                if is_tensor(target):
+                if engine.is_tensor(target):
                     found = _add_leaf(snapshot, target)
                     _add_cut_behind(snapshot, found, target)
                 elif ops >= limit:
@@ -215,8 +204,8 @@ def _add(snapshot: GraphSnapshot, key: Any, item: Item) -> int:
     return len(snapshot.items) - 1
 
 
-def _add_op(snapshot: GraphSnapshot, node: Node) -> int:
-    row = row_of(node)
+def _add_op(snapshot: GraphSnapshot, node: engine.Node) -> int:
+    row = engine.row_of(node)
     site = node.site if node.site_code is not None else None
     item = Item("op", op_label(node), node.seq, site)
     if row is not None:
@@ -232,17 +221,17 @@ def _is_small(value: Any) -> bool:
     return value is None or isinstance(value, (int, float, complex, str))
 
 
-def op_label(node: Node) -> str:
+def op_label(node: engine.Node) -> str:
     """The op's name as users know it: `mean` for MeanBackward0; a custom Function's own name."""
     name = type(node).__name__
-    if row_of(node) is None:
+    if engine.row_of(node) is None:
         return name.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", name)
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower() if short != "NotImplemented" else row_name(node)
 
 
-def _add_leaf(snapshot: GraphSnapshot, leaf: Tensor, state: str = UNKNOWN) -> int:
-    number = _add(snapshot, leaf, Item("leaf", "", shape=shape_of(leaf), state=state))
+def _add_leaf(snapshot: GraphSnapshot, leaf: engine.Tensor, state: str = UNKNOWN) -> int:
+    number = _add(snapshot, leaf, Item("leaf", "", shape=engine.shape_of(leaf), state=state))
     snapshot.leaves[number] = Reference(leaf)
     return number
 
@@ -260,7 +249,7 @@ def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tupl
             number = _add(snapshot, cause, Item("cut", answer.category, site=cause.site, state=state, detail=answer.text))
             for reference in cause.behind:
                 leaf = reference()
-                if is_tensor(leaf):
+                if engine.is_tensor(leaf):
                     behind = snapshot.numbers.get(id(leaf))
                     behind = _add_leaf(snapshot, leaf) if behind is None else behind
                     snapshot.links.append(Link(number, behind, "", CUT))
@@ -268,10 +257,10 @@ def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tupl
         return
 
 
-def _add_cut_behind(snapshot: GraphSnapshot, number: int, leaf: Tensor) -> None:
+def _add_cut_behind(snapshot: GraphSnapshot, number: int, leaf: engine.Tensor) -> None:
     """Add a cut behind a leaf that was made from values copied out of the graph."""
-    if causes_of(leaf) and any(cause.behind for cause in causes_of(leaf)):
-        _add_cut(snapshot, number, "", causes_of(leaf))
+    if engine.causes_of(leaf) and any(cause.behind for cause in engine.causes_of(leaf)):
+        _add_cut(snapshot, number, "", engine.causes_of(leaf))
 
 
 def name_leaves(snapshot: GraphSnapshot, names: dict[int, str]) -> None:

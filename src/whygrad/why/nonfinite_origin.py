@@ -6,18 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.why.engine import (
-    Node,
-    argument_names,
-    array_of,
-    causes_of,
-    end_of,
-    is_node,
-    is_tensor,
-    output_of,
-    saved_of,
-    version_of,
-)
+from whygrad.why import engine
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Site
 
@@ -44,11 +33,11 @@ def nan_or_inf(x: Any) -> str:
     return "nan" if np.isnan(x).any() else "inf"
 
 
-def forward_origin(node: Node) -> NonfiniteOrigin | None:
+def forward_origin(node: engine.Node) -> NonfiniteOrigin | None:
     """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
-    for name, value in saved_of(node).items():
+    for name, value in engine.saved_of(node).items():
         if is_nonfinite(value):
-            names = argument_names(node)
+            names = engine.argument_names(node)
             if name in names:
                 i = names.index(name)
                 found = _origin_of_value(node.edges[i], value, [MAX_NODES])
@@ -57,37 +46,38 @@ def forward_origin(node: Node) -> NonfiniteOrigin | None:
     return None
 
 
-def _made_at(node: Node, position: int) -> Site | None:
+def _made_at(node: engine.Node, position: int) -> Site | None:
     causes = node.cuts[position] if node.cuts is not None and position < len(node.cuts) else ()
     return causes[0].site if causes else node.site
 
 
 def _origin_of_value(edge: Any, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
     """The origin of a value that came from `edge`."""
-    target = end_of(edge)
-    if is_tensor(target):
-        written = version_of(target).site
-        return NonfiniteOrigin(written or (causes_of(target)[0].site if causes_of(target) else None), "", nan_or_inf(value), "")
-    return _origin_in_node(target, value, budget) if is_node(target) else None
+    target = engine.end_of(edge)
+    if engine.is_tensor(target):
+        written = engine.version_of(target).site
+        causes = engine.causes_of(target)
+        return NonfiniteOrigin(written or (causes[0].site if causes else None), "", nan_or_inf(value), "")
+    return _origin_in_node(target, value, budget) if engine.is_node(target) else None
 
 
-def _origin_in_node(node: Node, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
+def _origin_in_node(node: engine.Node, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
     budget[0] -= 1
     if budget[0] <= 0:
         return None
-    names = argument_names(node)
-    inputs = {name: x for name, x in saved_of(node).items() if name in names}
+    names = engine.argument_names(node)
+    inputs = {name: x for name, x in engine.saved_of(node).items() if name in names}
     for name, x in inputs.items():
         if is_nonfinite(x):
             i = names.index(name)
             return _origin_of_value(node.edges[i], x, budget) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
     # Arguments that the node did not save are looked up in the nodes that computed them.
     for edge in node.edges:
-        target = end_of(edge)
-        if is_tensor(target) and is_nonfinite(array_of(target)):
-            return _origin_of_value(target, array_of(target), budget)
-        if is_node(target) and not inputs:
-            out = output_of(target)
+        target = engine.end_of(edge)
+        if engine.is_tensor(target) and is_nonfinite(engine.array_of(target)):
+            return _origin_of_value(target, engine.array_of(target), budget)
+        if engine.is_node(target) and not inputs:
+            out = engine.output_of(target)
             found = _origin_in_node(target, out, budget) if out is None or is_nonfinite(out) else None
             if found is not None:
                 return found

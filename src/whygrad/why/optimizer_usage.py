@@ -7,7 +7,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
-from whygrad.why import engine
+from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.engine import is_node, next_sequence_number
 from whygrad.why.locations import SourceLocation
@@ -35,15 +35,28 @@ class OptimizerUsage:
         self.backwards = backwards
 
 
-_usages: weakref.WeakKeyDictionary[Any, OptimizerUsage] = weakref.WeakKeyDictionary()
+# Of an optimizer, under each watch: what it did under an earlier one is no fact of this one.
+Usages = weakref.WeakKeyDictionary[Any, OptimizerUsage]
+
+_usages: weakref.WeakKeyDictionary[Any, Usages] = weakref.WeakKeyDictionary()
+
+
+def _usages_of(optimizer: Any) -> Usages:
+    """They are stored on whygrad's own optimizers, which ask for them when they are deleted; torch's stay as they are."""
+    if engine.current.name == "whygrad":
+        found: Usages = vars(optimizer).setdefault("_usages", weakref.WeakKeyDictionary())
+        return found
+    return _usages.setdefault(optimizer, weakref.WeakKeyDictionary())
 
 
 def usage_of(optimizer: Any) -> OptimizerUsage:
-    """It is stored on whygrad's own optimizers; torch's stay as they are."""
-    if engine.current.name == "whygrad":
-        found: OptimizerUsage = vars(optimizer).setdefault("_usage", OptimizerUsage())
-        return found
-    return _usages.setdefault(optimizer, OptimizerUsage())
+    """Under the running watch."""
+    return _usages_of(optimizer).setdefault(record.watching, OptimizerUsage())
+
+
+def is_used(optimizer: Any) -> bool:
+    """True if it was made or has stepped under the running watch."""
+    return record.watching in _usages_of(optimizer)
 
 
 def optimizer_parameters(optimizer: Any) -> list[Any]:

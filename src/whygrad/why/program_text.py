@@ -4,77 +4,33 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
 from functools import lru_cache
 
 from whygrad.why.locations import SourceLocation, location_of_line, source_lines
-
-# file -> (its lines, the joined text): joining the lines for every query is slow.
-_texts: dict[str, tuple[list[str], str]] = {}
-
-
-def text_of(file: str) -> str:
-    lines = source_lines(file)
-    known = _texts.get(file)
-    if known is None or known[0] is not lines:
-        known = _texts[file] = lines, "".join(lines)
-    return known[1]
+from whygrad.why.source_tree import Function, Loop, SourceTree, end, source_of, start
 
 
 def syntax_tree(file: str) -> ast.Module | None:
     """The syntax tree of a source file; None if there is no text, or none that parses."""
-    return _parsed(text_of(file))
+    source = source_of(file)
+    return None if source is None else source.tree
 
 
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> ast.Module | None:
+@lru_cache(maxsize=256)
+def parse_expression(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text)
+        return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def parse_expression(text: str) -> ast.expr | None:
-    module = _parsed(text)
-    if module is None or len(module.body) != 1 or not isinstance(module.body[0], ast.Expr):
-        return None
-    return module.body[0].value
-
-
 def statement_at(file: str, line: int, column: int | None = None) -> ast.stmt | None:
     """The innermost statement that covers a line; with a column, the one of several on that line."""
-    return _statement_at(text_of(file), line, column)
+    source = source_of(file)
+    return None if source is None else _statement_at(source, line, column)
 
 
-@lru_cache(maxsize=1024)
-def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
-    module = _parsed(text)
-    found: ast.stmt | None = None
-    body: list[ast.stmt] = [] if module is None else module.body
-    while body:
-        covering = covering_statements(body, line)
-        if not covering:
-            return found
-        begun = [s for s in covering if _first_line(s) < line or column is None or s.col_offset <= column]
-        if not begun:
-            return found  # `if test: body` on one line, and the column is in the test
-        found = covering[0] if column is None else begun[-1]
-        body = list(_child_statements(found))
-    return found
-
-
-def covering_statements(body: list[ast.stmt], line: int) -> list[ast.stmt]:
-    """The statements of a block that cover a line, in order. They follow each other, so that few of them are looked at."""
-    after = bisect_right(body, line, key=_first_line)
-    first = after
-    while first and _last_line(body[first - 1]) >= line:
-        first -= 1
-    return body[first:after]
-
-
-def _last_line(statement: ast.stmt) -> int:
-    return statement.end_lineno or statement.lineno
+_statement_at = lru_cache(maxsize=1024)(SourceTree.statement_at)
 
 
 def statement_of(location: SourceLocation | None) -> ast.stmt | None:
@@ -82,29 +38,10 @@ def statement_of(location: SourceLocation | None) -> ast.stmt | None:
     return None if location is None else statement_at(location.file, location.line, location.column)
 
 
-def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *[d.lineno for d in decorators]])
-
-
-def _child_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
-    for name in ("body", "orelse", "finalbody"):
-        yield from getattr(statement, name, [])
-    for handler in getattr(statement, "handlers", []):
-        yield from handler.body
-    for case in getattr(statement, "cases", []):
-        yield from case.body
-
-
 def statements(file: str) -> list[ast.stmt]:
     """All statements of a file, breadth first."""
-    return _statements(text_of(file))
-
-
-@lru_cache(maxsize=64)
-def _statements(text: str) -> list[ast.stmt]:
-    module = _parsed(text)
-    return [] if module is None else [n for n in ast.walk(module) if isinstance(n, ast.stmt)]
+    source = source_of(file)
+    return [] if source is None else source.statements
 
 
 def subject_of(read: SourceLocation | None) -> str:
@@ -161,29 +98,36 @@ def called_name(node: ast.AST | None) -> str:
 
 def last_assignment(file: str, name: str, before: int) -> ast.stmt | None:
     """The last assignment of a name before a line; by position, control flow is ignored."""
-    found = [s for s in _assignments(text_of(file)).get(name, ()) if s.lineno < before]
+    source = source_of(file)
+    found = [s for s in _assignments(source).get(name, ()) if s.lineno < before] if source is not None else []
     return max(found, key=lambda s: s.lineno, default=None)
 
 
-def _around(file: str, statement: ast.stmt, *kinds: type[ast.stmt]) -> ast.stmt | None:
+@lru_cache(maxsize=64)
+def _assignments(source: SourceTree) -> dict[str, list[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in source.statements:
+        if not isinstance(statement, (ast.For, ast.With)):
+            for name in targets_of(statement):
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+def _around(file: str, statement: ast.stmt, *kinds: type[ast.stmt]) -> ast.AST | None:
     """The innermost statement of some kinds around another one."""
-    end = statement.end_lineno or statement.lineno
-    found = [s for s in statements(file) if s is not statement and isinstance(s, kinds)
-             and s.lineno <= statement.lineno and (s.end_lineno or s.lineno) >= end]
-    return max(found, key=lambda s: s.lineno, default=None)
+    source = source_of(file)
+    return None if source is None else next((a for a in source.ancestors(statement) if isinstance(a, kinds)), None)
 
 
 def scope_around(file: str, statement: ast.stmt) -> ast.AST:
     """The function or class that a statement is in, or the module."""
-    return (_around(file, statement, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-            or syntax_tree(file) or ast.Module([], []))
+    return _around(file, statement, *Function, ast.ClassDef) or syntax_tree(file) or ast.Module([], [])
 
 
 def loop_around(file: str, statement: ast.stmt) -> ast.stmt | None:
     """The innermost loop that a statement is in, within its function."""
-    found = _around(file, statement, ast.For, ast.AsyncFor, ast.While)
-    scope = scope_around(file, statement)
-    return None if found is None or found.lineno < getattr(scope, "lineno", 0) else found
+    found = _around(file, statement, *Function, ast.ClassDef, *Loop)
+    return found if isinstance(found, Loop) else None
 
 
 def is_tried(file: str, statement: ast.stmt) -> bool:
@@ -199,48 +143,37 @@ def is_overwritten(file: str, statement: ast.stmt, name: str) -> bool:
         return False
     reads = [n.lineno for n in ast.walk(scope_around(file, statement))
              if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
-    end = loop.end_lineno or loop.lineno
-    return any(line > end for line in reads) and not any(loop.lineno <= line <= end for line in reads)
+    last = end(loop).line
+    return any(line > last for line in reads) and not any(loop.lineno <= line <= last for line in reads)
 
 
 def is_read_after(file: str, statement: ast.stmt, name: str) -> bool:
     """True if the value that a statement binds to a name may be read: below it, in the next turn of a loop around it, or by other
     functions and modules."""
     scope = scope_around(file, statement)
-    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(scope, Function):
         return True
-    inner = [n for n in ast.walk(scope) if n is not scope and isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    inner = [n for n in ast.walk(scope) if n is not scope and isinstance(n, (*Function, ast.Lambda))]
     declared = {n for s in ast.walk(scope) if isinstance(s, (ast.Global, ast.Nonlocal)) for n in s.names}
     if name in declared or any(isinstance(n, ast.Name) and n.id == name for f in inner for n in ast.walk(f)):
         return True
     innermost = loop_around(file, statement)
     if innermost is not None and name not in targets_of(innermost):
         return True  # the next turn may read it
-    end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
     last = None if innermost is None else innermost.end_lineno
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) >= end
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and start(n) >= end(statement)
                and (last is None or n.lineno <= last) for n in ast.walk(scope))
-
-
-@lru_cache(maxsize=64)
-def _assignments(text: str) -> dict[str, list[ast.stmt]]:
-    found: dict[str, list[ast.stmt]] = {}
-    for statement in _statements(text):
-        if not isinstance(statement, (ast.For, ast.With)):
-            for name in targets_of(statement):
-                found.setdefault(name, []).append(statement)
-    return found
 
 
 def inside_no_grad(file: str, line: int) -> bool:
     """True if a line is in a `with` block or decorated function that switches gradients off."""
     for statement in statements(file):
-        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+        if not statement.lineno <= line <= end(statement).line:
             continue
         switches: list[ast.expr] = []
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             switches = [item.context_expr for item in statement.items]
-        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        elif isinstance(statement, Function):
             switches = statement.decorator_list
         if any(word in ast.unparse(s) for s in switches for word in ("no_grad", "inference_mode", "set_grad_enabled")):
             return True

@@ -6,25 +6,12 @@ import ast
 import re
 from typing import Any
 
+from whygrad.why import program_text
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.engine import causes_of, end_of, is_parameter, is_tensor, node_of, notes_of, version_of
 from whygrad.why.gradient_flow import ARITHMETIC, TOTALS, row_name
 from whygrad.why.locations import SourceLocation, expression_at, locate, locate_all, location_of_line
-from whygrad.why.program_text import (
-    called_name,
-    expects_none,
-    inside_no_grad,
-    is_asserted,
-    is_guard,
-    last_assignment,
-    parse_expression,
-    statement_at,
-    statements,
-    subject_of,
-    switches_requires_grad_on,
-    value_of,
-)
 from whygrad.why.question import Question
 from whygrad.why.rules import Provisional, Verdict, explanation_of
 from whygrad.why.rules.untracked import copied_out_explanation, copy_flowing_into, no_history
@@ -43,24 +30,25 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
         return _was_used_by_hand(question, explanation)
     read = question.read
     if explanation.symptom in ("zero", "partly-zero"):
-        return expects_none(read, ast.IsNot)  # only whether there is one
+        return program_text.expects_none(read, ast.IsNot)  # only whether there is one
     if explanation.symptom != "none":
         return False
     # A guard does not excuse an intermediate tensor: its .grad is always None.
-    if (is_guard(read) and explanation.category not in ("non-leaf-no-retain", "leaf-replaced")) or is_asserted(read):
+    if program_text.is_asserted(read) or (
+            program_text.is_guard(read) and explanation.category not in ("non-leaf-no-retain", "leaf-replaced")):
         return True
-    if (explanation.category == "returned-not-stored" and expects_none(read)
+    if (explanation.category == "returned-not-stored" and program_text.expects_none(read)
             and not next(iter(question.watch.traces_latest_first())).stores):
         return True
-    if explanation.category == "grad-cleared" and expects_none(read) and _was_applied(question):
+    if explanation.category == "grad-cleared" and program_text.expects_none(read) and _was_applied(question):
         return True
     if explanation.category == "frozen" and (_optimizes_an_input(question) or _was_trained_before(question)):
         return True
     # `all(p.grad is None for p in target.parameters())`: no optimizer trains these.
     if not question.watch.optimizers() or question.watch.holders(question.t) or not question.t.is_leaf:
         return False
-    return expects_none(read) or (explanation.category in ("frozen", "grad-mode-off", "detach")
-                                  and _is_untrained_on_purpose(question))
+    return program_text.expects_none(read) or (explanation.category in ("frozen", "grad-mode-off", "detach")
+                                               and _is_untrained_on_purpose(question))
 
 
 def _was_used_by_hand(q: Question, explanation: Explanation) -> bool:
@@ -89,7 +77,7 @@ def _was_trained_before(q: Question) -> bool:
     latest = q.storing_trace()
     if q.ledger is None or not q.ledger.applied_backwards or latest is None:
         return False
-    if q.read is None or switches_requires_grad_on(q.read.file):
+    if q.read is None or program_text.switches_requires_grad_on(q.read.file):
         return False
     return q.watch.module_flag_set(q.t) is None and any(q.watch.holders(leaf) for leaf in latest.leaves)
 
@@ -107,7 +95,8 @@ def _is_untrained_on_purpose(q: Question) -> bool:
         return False
     # Other parameters of the model are trained. It is frozen on purpose, unless the program also sets requires_grad
     # somewhere and reads this one parameter.
-    return isinstance(parse_expression(subject_of(q.read)), ast.Name) or not switches_requires_grad_on(q.read.file)
+    return not program_text.switches_requires_grad_on(q.read.file) or isinstance(
+        program_text.parse_expression(program_text.subject_of(q.read)), ast.Name)
 
 
 def not_tracked(q: Question) -> list[Verdict]:
@@ -161,7 +150,7 @@ def _unless_trained(q: Question, answer: Explanation, references: tuple[Any, ...
     behind = [reference for reference in references if is_tensor(reference())]
     # A function that returns x.detach() detaches on purpose.
     made = answer.causes[0] if answer.causes else None
-    is_returned = made is not None and isinstance(statement_at(made.file, made.line), ast.Return)
+    is_returned = made is not None and isinstance(program_text.statement_at(made.file, made.line), ast.Return)
 
     def cut_off_for_good() -> bool:
         leaves = [leaf for leaf in [reference() for reference in behind] if leaf is not None]
@@ -183,17 +172,17 @@ def _visible_cut(q: Question, cause: Any) -> str:
     made, read = locate(cause.site), q.read
     if made is None or read is None:
         return ""
-    if inside_no_grad(read.file, read.line):
+    if program_text.inside_no_grad(read.file, read.line):
         return "whole"
-    subject = subject_of(read)
-    statement = last_assignment(read.file, subject, read.line) if subject else None
-    value = value_of(statement) if statement is not None else parse_expression(subject)
-    if cause.kind == "grad-mode-off" and isinstance(value, ast.Call) and _EVALUATING.search(called_name(value)):
+    subject = program_text.subject_of(read)
+    statement = program_text.last_assignment(read.file, subject, read.line) if subject else None
+    value = program_text.value_of(statement) if statement is not None else program_text.parse_expression(subject)
+    if cause.kind == "grad-mode-off" and isinstance(value, ast.Call) and _EVALUATING.search(program_text.called_name(value)):
         return "whole"
     if statement is None:
         return "whole" if cause.kind == "detach" and made.line == read.line else ""
     if cause.kind == "grad-mode-off":
-        return "whole" if inside_no_grad(read.file, statement.lineno) else ""
+        return "whole" if program_text.inside_no_grad(read.file, statement.lineno) else ""
     if value is None or not any(word in ast.unparse(value) for word in ("detach", ".data", "Variable")):
         return ""
     return "part" if isinstance(value, (ast.BinOp, ast.UnaryOp)) else "whole"
@@ -248,15 +237,15 @@ def _has_later_root(q: Question, node: Any) -> bool:
 
 def _append_location(read: SourceLocation | None) -> SourceLocation | None:
     """The line `losses.append(loss)` that fills the list which is read at a location."""
-    match = re.match(r"\w+", subject_of(read)) if read is not None else None
+    match = re.match(r"\w+", program_text.subject_of(read)) if read is not None else None
     name = match.group() if match is not None else ""
     if read is None:
         return None
-    iterated = statement_at(read.file, read.line)
+    iterated = program_text.statement_at(read.file, read.line)
     names = {name} | {n.id for n in ast.walk(iterated) if isinstance(n, ast.Name)} if iterated is not None else {name}
-    for statement in statements(read.file):
+    for statement in program_text.statements(read.file):
         call = statement.value if isinstance(statement, ast.Expr) else None
-        if (isinstance(call, ast.Call) and called_name(call) == "append" and isinstance(call.func, ast.Attribute)
+        if (isinstance(call, ast.Call) and program_text.called_name(call) == "append" and isinstance(call.func, ast.Attribute)
                 and ast.unparse(call.func.value) in names):
             return location_of_line(read.file, statement.lineno)
     return None

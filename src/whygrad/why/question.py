@@ -31,6 +31,11 @@ class Question:
     def name(self) -> str:
         return name_of(self.t, self.read, self.frame)
 
+    def let_go_of_frame(self) -> None:
+        """Before a question is kept: a frame keeps all that its callers hold, the graph of a running backward among it."""
+        _ = self.read, self.name, self.owner
+        self.frame = None
+
     @property
     def label_start(self) -> str:
         """The tensor's name at the beginning of a sentence."""

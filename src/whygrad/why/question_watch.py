@@ -16,7 +16,6 @@ from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
 from whygrad.why.edits.backward_calls import backward_call
 from whygrad.why.edits.fix_context import span_at
-from whygrad.why.edits.source_tree import keyword, receiver
 from whygrad.why.engine import Tensor, is_module, is_tensor, node_of
 from whygrad.why.explain import explain, verdicts_on
 from whygrad.why.gradient_flow import gradient_state
@@ -24,6 +23,7 @@ from whygrad.why.locations import SourceLocation, locate
 from whygrad.why.program_text import called_name
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
+from whygrad.why.source_tree import keyword, receiver
 from whygrad.why.watch import Watch
 
 # Bounds memory: a loop may read gradients for hours.

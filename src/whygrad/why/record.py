@@ -66,7 +66,7 @@ search_limit = DEFAULT_SEARCH_LIMIT
 
 # Visits beyond the default limit: a budget for the run, and an allowance for each cut. A program that extends one graph
 # and cuts it at every step would otherwise take quadratic time.
-search_budget = 500_000
+SEARCH_BUDGET = search_budget = 500_000
 BUDGET_PER_CUT = 64
 
 

@@ -335,6 +335,12 @@
       this.draw();  // at once: a page may be printed before the next frame
     }
 
+    // Draw anew for the size that the canvas has now.
+    begin() {
+      this.scenes = [];
+      this.show(this.number);
+    }
+
     show(number) {
       this.number = number;
       if (!this.scenes[number]) {
@@ -679,7 +685,7 @@
           return;
         }
         const spot = this.find(e.offsetX, e.offsetY);
-        if (spot !== this.hover) { this.hover = spot; this.paint(); }
+        if (spot !== this.hover) { this.hover = spot; this.paint(); tellLine(this.scene, spot); }
         this.tip(spot, e.offsetX, e.offsetY);
       });
       canvas.addEventListener("pointerup", (e) => {
@@ -692,7 +698,7 @@
         }
         drag = null;
       });
-      canvas.addEventListener("pointerleave", () => { this.hover = -1; this.tip(-1); this.paint(); });
+      canvas.addEventListener("pointerleave", () => { this.hover = -1; this.tip(-1); this.paint(); tellLine(this.scene, -1); });
       canvas.addEventListener("wheel", (e) => {
         e.preventDefault();
         if (e.shiftKey) { this.view.x -= e.deltaY; this.paint(); }
@@ -764,10 +770,26 @@
     drawing.show(number);
   }
 
+  // Within the playground a node lights its line of the editor, and a line its nodes.
+  function tellLine(scene, spot) {
+    if (parent === window) return;
+    const item = spot >= 0 ? scene.p.items[scene.at(spot, 0)] : null, where = item && scene.p.places[item[4]];
+    parent.postMessage({ line: where ? where[1] : 0 }, "*");
+  }
+
+  function lightLine(line) {
+    const { items, places } = drawing.scene.p;
+    drawing.light(items.flatMap((item, n) => places[item[4]] && places[item[4]][1] === line ? [n] : []));
+  }
+
   const drawing = data.pictures.length ? new Drawing() : null;
   if (drawing) legend();
   window.whygradDrawing = drawing;  // for tests
   addEventListener("hashchange", fromAddress);
+  addEventListener("message", (e) => {
+    if (!drawing || e.source !== parent || parent === window) return;
+    if (e.data.line) lightLine(e.data.line); else drawing.begin();
+  });
   theme.choice = remembered();
   theme.button.hidden = false;
   setColours();

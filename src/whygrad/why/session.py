@@ -27,7 +27,7 @@ from whygrad.why.termination import Termination
 from whygrad.why.watch import Watch
 
 # Findings that may still come to nothing if the program was ended before its end: what was missing may come later.
-MAY_COME_LATER = {"schedule-wrong", "step-missing"}
+MAY_COME_LATER = {"schedule-wrong", "step-missing", "copy-not-updated"}
 # Seconds for which threads of a program that was ended may go on.
 GRACE = 5.0
 # Exit code of a program that ended well, if what was found is to count.
@@ -149,6 +149,7 @@ class Session:
         self._finished = True
         os._exit = self._exit
         error = sys.exc_info()[1]
+        self.watch.may_run_again = ended is not SIGTERM
         self._termination.stop()
         with self._termination.deferred():
             answers = self._conclude()

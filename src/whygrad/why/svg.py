@@ -9,37 +9,22 @@ from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.io.atomic import replacing
-from whygrad.why import graph_layout
+from whygrad.why import graph_layout, graph_snapshot
 from whygrad.why.engine import Node, Tensor, grad_of, gradients_of_leaves, is_tensor, source_of
 from whygrad.why.gradient_flow import leaves_from
-from whygrad.why.graph_snapshot import (
-    CUT,
-    ELSEWHERE,
-    FLOWS,
-    FROZEN,
-    NAN,
-    NOTHING,
-    UNKNOWN,
-    ZERO,
-    GraphSnapshot,
-    Item,
-    measure,
-    name_leaves,
-    take_snapshot,
-)
 from whygrad.why.locations import locate
 from whygrad.why.variable_names import tensor_names
 
 # state -> (light color, dark color, dashes, label)
 STYLES = {
-    FLOWS: ("#1f6fb2", "#6cb2f0", "", "gradient flows"),
-    ZERO: ("#b7791f", "#e2b04a", "2 4", "exactly zero"),
-    NAN: ("#c2255c", "#ff6f9c", "9 3 2 3", "nan or infinite"),
-    CUT: ("#555b66", "#a9b0bc", "6 5", "cut off"),
-    FROZEN: ("#2a9d8f", "#63cfc2", "1 3", "frozen"),
-    ELSEWHERE: ("#6b7fa3", "#8fa3c7", "10 4", "not on this path, but on another one"),
-    NOTHING: ("#a3a8b0", "#6c737e", "", "no gradient came here"),
-    UNKNOWN: ("#7b818b", "#8d95a1", "", "not measured"),
+    graph_snapshot.FLOWS: ("#1f6fb2", "#6cb2f0", "", "gradient flows"),
+    graph_snapshot.ZERO: ("#b7791f", "#e2b04a", "2 4", "exactly zero"),
+    graph_snapshot.NAN: ("#c2255c", "#ff6f9c", "9 3 2 3", "nan or infinite"),
+    graph_snapshot.CUT: ("#555b66", "#a9b0bc", "6 5", "cut off"),
+    graph_snapshot.FROZEN: ("#2a9d8f", "#63cfc2", "1 3", "frozen"),
+    graph_snapshot.ELSEWHERE: ("#6b7fa3", "#8fa3c7", "10 4", "not on this path, but on another one"),
+    graph_snapshot.NOTHING: ("#a3a8b0", "#6c737e", "", "no gradient came here"),
+    graph_snapshot.UNKNOWN: ("#7b818b", "#8d95a1", "", "not measured"),
 }
 MARGIN = 24.0
 
@@ -75,8 +60,8 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
     root = source_of(loss)
     if root is None:
         raise ValueError("there is no graph behind this tensor: it does not require grad (explain() says why)")
-    snapshot = take_snapshot(root, limit)
-    name_leaves(snapshot, tensor_names(user_frame()))
+    snapshot = graph_snapshot.take_snapshot(root, limit)
+    graph_snapshot.name_leaves(snapshot, tensor_names(user_frame()))
     if flow:
         _record_flow(loss, root, snapshot)
     else:
@@ -91,7 +76,7 @@ class _GradientRecorder:
 
     traces = True
 
-    def __init__(self, snapshot: GraphSnapshot) -> None:
+    def __init__(self, snapshot: graph_snapshot.GraphSnapshot) -> None:
         self.snapshot = snapshot
 
     def ran(self, backward: Any, node: Node, g: Any, edges: Any, grads: Any) -> None:
@@ -101,26 +86,26 @@ class _GradientRecorder:
         return lambda *_, **__: None
 
 
-def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
+def _record_flow(loss: Tensor, root: Any, snapshot: graph_snapshot.GraphSnapshot) -> None:
     leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
     gradients_of_leaves(loss, leaves, _GradientRecorder(snapshot))
     for leaf, g in leaves.items():
         number = snapshot.numbers.get(id(leaf))
         if number is not None:
             item = snapshot.items[number]
-            item.stats = measure(g)
-            item.state = NOTHING if item.stats is None else item.stats.state
+            item.stats = graph_snapshot.measure(g)
+            item.state = graph_snapshot.NOTHING if item.stats is None else item.stats.state
 
 
-def _set_leaf_states(root: Any, snapshot: GraphSnapshot) -> None:
+def _set_leaf_states(root: Any, snapshot: graph_snapshot.GraphSnapshot) -> None:
     for leaf in leaves_from([root]):
         number = snapshot.numbers.get(id(leaf))
         if number is not None and grad_of(leaf) is not None:
-            stats = snapshot.items[number].stats = measure(grad_of(leaf))
-            snapshot.items[number].state = UNKNOWN if stats is None else stats.state
+            stats = snapshot.items[number].stats = graph_snapshot.measure(grad_of(leaf))
+            snapshot.items[number].state = graph_snapshot.UNKNOWN if stats is None else stats.state
 
 
-def item_texts(item: Item) -> tuple[str, str]:
+def item_texts(item: graph_snapshot.Item) -> tuple[str, str]:
     """The two lines of text in an item: its name and its origin."""
     if item.kind == "leaf":
         return item.label or "a leaf", f"leaf {tuple(item.shape or ())}"
@@ -134,7 +119,7 @@ def clipped(text: str, length: int = 24) -> str:
     return text if len(text) <= length else f"{text[:length - 1]}…"
 
 
-def describe(item: Item) -> list[str]:
+def describe(item: graph_snapshot.Item) -> list[str]:
     """The lines of an item's tooltip."""
     where = locate(item.site)
     lines = [item.label or "a leaf"]
@@ -158,7 +143,7 @@ def thickness(norm: float | None, low: float, high: float) -> float:
     return 1.2 + 6.8 * (math.log10(norm) - low) / max(high - low, 1.0)
 
 
-def draw(snapshot: GraphSnapshot) -> str:
+def draw(snapshot: graph_snapshot.GraphSnapshot) -> str:
     """The SVG text of a snapshot, without boxes for modules."""
     texts = [item_texts(item) for item in snapshot.items]
     layout = graph_layout.arrange(snapshot, widths=[graph_layout.text_width(*two) for two in texts])
@@ -193,7 +178,8 @@ def _style() -> str:
             "</style>")
 
 
-def _edge(snapshot: GraphSnapshot, layout: graph_layout.GraphLayout, a: int, b: int, number: int, low: float, high: float) -> str:
+def _edge(snapshot: graph_snapshot.GraphSnapshot, layout: graph_layout.GraphLayout, a: int, b: int, number: int, low: float,
+          high: float) -> str:
     link, upper, lower = snapshot.links[number], layout.items[a], layout.items[b]
     x1, y1 = upper.x + upper.width / 2 + MARGIN, upper.y + upper.height + MARGIN
     x2, y2 = lower.x + lower.width / 2 + MARGIN, lower.y + MARGIN
@@ -206,7 +192,7 @@ def _edge(snapshot: GraphSnapshot, layout: graph_layout.GraphLayout, a: int, b: 
             + (f' stroke-dasharray="{dashes}"' if dashes else "") + "/>")
 
 
-def _item(item: Item, texts: tuple[str, str], placed: graph_layout.PlacedItem) -> str:
+def _item(item: graph_snapshot.Item, texts: tuple[str, str], placed: graph_layout.PlacedItem) -> str:
     x, y, middle = placed.x + MARGIN, placed.y + MARGIN, placed.x + placed.width / 2 + MARGIN
     title = html.escape("\n".join(describe(item)))
     radius = placed.height / 2 if item.kind == "leaf" else 5
@@ -219,7 +205,7 @@ def _item(item: Item, texts: tuple[str, str], placed: graph_layout.PlacedItem) -
             f'<text class="sub" x="{middle:.1f}" y="{y + 30:.1f}">{second}</text></g>')
 
 
-def _legend(snapshot: GraphSnapshot, height: float) -> str:
+def _legend(snapshot: graph_snapshot.GraphSnapshot, height: float) -> str:
     shown = {item.state for item in snapshot.items} | {link.state for link in snapshot.links}
     parts = []
     for number, state in enumerate(state for state in STYLES if state in shown):

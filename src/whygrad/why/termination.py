@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,9 @@ class Termination:
             signal.getsignal = self._apparent  # type: ignore[assignment]
             signal.signal = self._set  # type: ignore[assignment]
             if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=self.stop)  # a child has nothing to report, and may be blocked
+                # A child has nothing to report, and may be blocked. What is registered stays for ever.
+                stop = weakref.WeakMethod(self.stop)
+                os.register_at_fork(after_in_child=lambda: (stop() or bool)())
 
     def stop(self) -> None:
         """Give the signal back, if it is still ours."""

@@ -17,35 +17,17 @@ from whygrad.why import end_of_run, engine, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.audit.audit import Audit
 from whygrad.why.audit.observation import Clip
-from whygrad.why.engine import (
-    Tensor,
-    Undo,
-    array_of,
-    count_backwards,
-    is_tensor,
-    last_backward,
-    next_sequence_number,
-    notes_of,
-    running_backward,
-)
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
+from whygrad.why.library_design import is_by_design
 from whygrad.why.locations import SourceLocation, locate, locate_all
-from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
+from whygrad.why.optimizer_usage import OptimizerUsage, is_used, optimizer_parameters, usage_of
 from whygrad.why.program_text import is_dereferenced
 from whygrad.why.property_reads import needs_no_answer, not_tracked, still_tracked
 from whygrad.why.question import Question
-from whygrad.why.rules import Verdict, explanation_of, first_confirmed
+from whygrad.why.rules import Verdict, explanation_of, first_confirmed, optimizing
 from whygrad.why.rules.cut_off import before_backward
-from whygrad.why.rules.optimizing import (
-    EarlyClip,
-    clip_misplaced,
-    clip_while_scaled,
-    never_stepped,
-    useless_closure,
-    useless_step,
-)
 from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
 # MAX_LOOKS: evaluations of a line after its first answer. MAX_CAUSES: causes listed in one answer.
@@ -60,6 +42,8 @@ class Watch(EventLog):
     # Whether the engine tells of every node and leaf of a backward pass. Off between observed rounds, while nobody reads
     # gradients.
     traces = True
+    # False if a signal has interrupted the program: it may hold locks.
+    may_run_again = True
     # Whether calls of losses, reads and copied values are heard of.
     _hears_calls = True
 
@@ -69,7 +53,7 @@ class Watch(EventLog):
         self._on_answer = on_answer
         # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
-        self._undo: list[Undo] = []
+        self._undo: list[engine.Undo] = []
         # Reads of gradients by the program, and how many of each line were evaluated.
         self._reads = 0
         self._reading: dict[Any, int] = {}
@@ -82,7 +66,7 @@ class Watch(EventLog):
         self.tested: tuple[Any, int, list[Verdict]] | None = None
         # Problems of optimizers, one for each location and category.
         self._optimizer_problems: dict[Any, tuple[Any, Explanation, int]] = {}
-        self._clips: dict[Any, EarlyClip] = {}
+        self._clips: dict[Any, optimizing.EarlyClip] = {}
         # A loss was multiplied by a GradScaler and its gradients are not unscaled: (number of backward passes before, site).
         self.scaled: tuple[int, Any] | None = None
         # Tensors that an answer is about.
@@ -93,6 +77,7 @@ class Watch(EventLog):
     def told(self, event: str, *facts: Any) -> None:
         """A module, optimizer, scheduler, scaler or loader tells what it does (see audit/README.md)."""
         if event == "optimizer_constructed":
+            usage_of(facts[0])
             self.audit.record_of(facts[0])
         elif self.audit.listeners(event):
             self.audit.tell(event, *facts, record.site())
@@ -143,7 +128,7 @@ class Watch(EventLog):
         if trace is not None:
             self.audit.tell("backward_done", trace)
 
-    def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
+    def depositing(self, leaf: engine.Tensor, backward: Any, g: Any) -> None:
         super().depositing(leaf, backward, g)
         self.audit.tell("deposited", leaf, backward, g)
 
@@ -172,6 +157,8 @@ class Watch(EventLog):
 
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""
+        if self.may_run_again and not isinstance(sys.exc_info()[1], Exception):
+            self._run_again()
         self.audit.stop()
         for undo in reversed(self._undo):
             undo()
@@ -182,6 +169,10 @@ class Watch(EventLog):
         return self.answers
 
     @guarded
+    def _run_again(self) -> None:
+        self.audit.run_again()
+
+    @guarded
     def _conclude(self) -> None:
         if self.tested is not None and end_of_run.has_raised_at(self.tested[0]):
             self._provisional.append(self.tested)
@@ -190,7 +181,7 @@ class Watch(EventLog):
             if explanation is not None and explanation.category not in ("ok", "not-seen"):
                 self._add_answer(where, explanation, moment)
         for optimizer in self.optimizers():
-            self.leaving(optimizer)
+            self._judge(optimizer)
         for where, explanation, moment in self._optimizer_problems.values():
             if self.reported(explanation) is None:
                 self._add_answer(where, explanation, moment)
@@ -227,7 +218,7 @@ class Watch(EventLog):
         usage = usage_of(optimizer)
         return not usage.useful and usage.useless is not None
 
-    def is_read_by_program(self, t: Tensor) -> bool:
+    def is_read_by_program(self, t: engine.Tensor) -> bool:
         """True if the program reads each gradient of a leaf: it may apply them itself."""
         ledger = ledger_of(t)
         return ledger is not None and ledger.read_count >= ledger.deposit_count > 0
@@ -238,7 +229,7 @@ class Watch(EventLog):
     # Events from the program.
 
     @guarded
-    def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
+    def read(self, t: engine.Tensor, what: str, value: Any, frame: FrameType) -> None:
         """The program read the property `what` of a tensor."""
         if not _is_user_code(frame) or self._looks.get((frame.f_code, frame.f_lasti), 0) >= MAX_LOOKS:
             return
@@ -261,9 +252,9 @@ class Watch(EventLog):
         else:
             self._answer(question, still_tracked(question))
 
-    def _is_known(self, t: Tensor) -> bool:
+    def _is_known(self, t: engine.Tensor) -> bool:
         """False if the last backward that reached a leaf was not traced."""
-        reached = notes_of(t).reached_by
+        reached = engine.notes_of(t).reached_by
         return reached is None or self.trace_of(reached) is not None or ledger_of(t) is None
 
     def _read_grad(self, question: Question, value: Any) -> None:
@@ -276,7 +267,7 @@ class Watch(EventLog):
         assert frame is not None
         site = frame.f_code, frame.f_lasti
         if self._fine_reads.get(site, 0) > TRUSTED_AFTER and value is not None and ledger is not None and ledger.total == 1 and (
-                gradient_state(array_of(value)) == "fine"):
+                gradient_state(engine.array_of(value)) == "fine"):
             return
         found = verdicts_on(question)
         if ledger is not None and value is not None:
@@ -285,6 +276,7 @@ class Watch(EventLog):
             self._fine_reads[site] = self._fine_reads.get(site, 0) + 1
         elif needs_no_answer(question, found[0]):
             self.tested = question.read, self._moment(), found
+            question.let_go_of_frame()
         else:
             self._answer(question, found)
 
@@ -299,8 +291,8 @@ class Watch(EventLog):
             return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._set_useless(usage, useless_step(self, optimizer))
-            usage.begun = next_sequence_number(), count_backwards()
+            self._set_useless(usage, optimizing.useless_step(self, optimizer))
+            usage.begun = engine.next_sequence_number(), engine.count_backwards()
 
     def _set_useless(self, usage: OptimizerUsage, explanation: Explanation | None) -> None:
         if explanation is not None:
@@ -316,7 +308,7 @@ class Watch(EventLog):
             return
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._set_useless(usage, useless_closure(optimizer))
+            self._set_useless(usage, optimizing.useless_closure(optimizer))
         super().after_step(optimizer)
         self.audit.end_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
@@ -325,7 +317,12 @@ class Watch(EventLog):
 
     @guarded
     def leaving(self, optimizer: Any) -> None:
-        """An optimizer is deleted, or the run has ended: report if it never had an effect."""
+        """An optimizer is deleted. One of an earlier program may be collected only now."""
+        if is_used(optimizer):
+            self._judge(optimizer)
+
+    def _judge(self, optimizer: Any) -> None:
+        """Report if an optimizer never had an effect: no more can come."""
         usage = usage_of(optimizer)
         if usage.useful:
             return
@@ -335,35 +332,35 @@ class Watch(EventLog):
             if explanation.category == "grad-cleared" or not any(map(was_reached, optimizer_parameters(optimizer))):
                 self._optimizer_problems.setdefault((where, explanation.category), (where, explanation, moment))
         elif usage.nodes is None:
-            missing = never_stepped(self, optimizer)
+            missing = optimizing.never_stepped(self, optimizer)
             if missing is not None:
                 missing.parameters = self._names_of(optimizer_parameters(optimizer))
                 where = missing.causes[0] if missing.causes else None
                 self._optimizer_problems.setdefault((where, missing.category), (where, missing, self._moment()))
 
-    def _names_of(self, parameters: list[Tensor]) -> list[str]:
+    def _names_of(self, parameters: list[engine.Tensor]) -> list[str]:
         return [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in parameters]
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
         if not self.traces:
             return  # what is known of the gradients is old
-        explanation = clip_misplaced(parameters)
+        explanation = optimizing.clip_misplaced(parameters)
         if explanation is not None:
             self._add_answer(_program_location(), explanation, self._moment())
-        elif self.scaled is not None and count_backwards() > self.scaled[0]:
-            self._add_answer(_program_location(), clip_while_scaled(self.scaled[1]), self._moment())
+        elif self.scaled is not None and engine.count_backwards() > self.scaled[0]:
+            self._add_answer(_program_location(), optimizing.clip_while_scaled(self.scaled[1]), self._moment())
         site = record.site()
         if site not in self._clips:
-            self._clips[site] = EarlyClip(_program_location(), self._moment())
+            self._clips[site] = optimizing.EarlyClip(_program_location(), self._moment())
         self._clips[site].note_clip(parameters)
 
     @guarded
     def clipped(self, function: str, parameters: Any, limit: Any, total: Any) -> None:
         """Gradients were clipped. `total` is their norm before, if the function returns it."""
-        if self.audit.is_resting and is_tensor(total) and not engine.is_near(total):
+        if self.audit.is_resting and engine.is_tensor(total) and not engine.is_near(total):
             return  # the program would wait for the device
-        listed = [parameters] if is_tensor(parameters) else parameters
+        listed = [parameters] if engine.is_tensor(parameters) else parameters
         norm = None if total is None else float(total)
         self.audit.tell("clipped", Clip(function.rpartition(".")[2], listed, float(limit), norm, record.site()))
 
@@ -371,7 +368,7 @@ class Watch(EventLog):
     def scaling(self, scaler: Any, *args: Any) -> None:
         """A GradScaler multiplies a loss by its scale."""
         if scaler.is_enabled():
-            self.scaled = count_backwards(), record.site()
+            self.scaled = engine.count_backwards(), record.site()
 
     @guarded
     def unscaling(self, *args: Any) -> None:
@@ -379,13 +376,15 @@ class Watch(EventLog):
 
     @guarded
     def error(self, error: Exception, category: str, text: str, sites: tuple[Any, ...]) -> None:
-        """Autograd is about to raise."""
+        """Autograd is about to raise: for the program, unless a rerun finds that a module cannot be copied or called."""
+        if self.audit.is_rerunning:
+            return
         first = str(error).splitlines()[0] if str(error) else ""
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
         explanation = Explanation(headline, category, text, fix, locate_all(*sites), symptom="error")
-        if running_backward() is not None:
-            self.failed = {running_backward().number: explanation}
+        if engine.running_backward() is not None:
+            self.failed = {engine.running_backward().number: explanation}
         self._add_answer(_program_location(), explanation, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:
@@ -406,14 +405,15 @@ class Watch(EventLog):
             if self._looks.setdefault(key, 0) < MAX_LOOKS:
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
+                question.let_go_of_frame()
                 self.explained.add(question.t)
-                last = last_backward()
+                last = engine.last_backward()
                 for verdict in found:
                     explanation = explanation_of(verdict)
                     explanation.backward = None if last is None else locate(last.site)
                     explanation.parameters = explanation.parameters or self._own_name(question.t)
 
-    def _own_name(self, t: Tensor) -> list[str]:
+    def _own_name(self, t: engine.Tensor) -> list[str]:
         """The name of a tensor that is a parameter of a model."""
         name = self.audit.name_of(t) if engine.is_parameter(t) else ""
         return [name] if name else []
@@ -430,6 +430,8 @@ class Watch(EventLog):
 
     def _add_answer(self, where: Any, explanation: Explanation, moment: int, by_cause: bool = False) -> bool:
         """With `by_cause` a line has an answer for each first cause, otherwise one for each category."""
+        if is_by_design(explanation):
+            return False
         where = where or self._nearest(explanation)
         cause = explanation.causes[0] if by_cause and explanation.causes else None
         line = (where.file, where.line, explanation.category, cause)

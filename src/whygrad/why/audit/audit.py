@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from whygrad.why import engine, record
@@ -11,8 +13,10 @@ from whygrad.why.audit.finding import Finding
 from whygrad.why.audit.loss_record import LossRecord
 from whygrad.why.audit.model_names import ModelNames
 from whygrad.why.audit.module_tree import ModuleTree
+from whygrad.why.audit.observation import Call, ModuleCall, that_want
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import Provenance
+from whygrad.why.audit.rerun import Rerun
 from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects import SUBJECTS
@@ -22,6 +26,8 @@ from whygrad.why.run_facts import drop_oldest, was_reached
 
 # Optimizers whose parameters are held for the whole run. Of more, the longest unused is judged and let go.
 MAX_OPTIMIZERS = 16
+# Seconds for which modules are run again at the end: under `whygrad audit`, else a share of the run's time.
+MAX_SECONDS, MIN_SECONDS, SHARE = 4.0, 0.3, 0.02
 # Lines that call backward() whose losses are kept.
 MAX_LOSSES = 64
 
@@ -51,6 +57,9 @@ CONSEQUENCES: dict[str, set[str]] = {
     "loss-constant": {"zero-factor", "output-constant", "target-constant"},
     "log-softmax-twice": {"zero-local-derivative"},
     "module-aliased": {"loss-constant", "state-aliased"},
+    "hook-late-binding": {"unused-in-loss"},
+    "values-constant": {"vanishing-gradient"},
+    "loss-negated": {"diverged"},
     "loss-unused": {"detach", "unused-in-loss"},
     "loss-detached": {"value-copied-out"},
     "second-derivative-zero": {"term-without-influence", "zero-factor", "unused-in-loss"},
@@ -77,13 +86,14 @@ class Audit:
     """Hears of events, and passes them on. Its own errors must not change what the program does: the watch collects them."""
 
     every_round = frozenset({"differentiated", "scheduler_made", "scheduler_stepped", "converted"})
-    # True for `whygrad audit`, which observes every round.
+    # True for `whygrad audit`, which observes every one of the first rounds.
     observes_all = False
 
     def __init__(self, watch: Any) -> None:
         self.watch = watch
         # The number of optimizer steps so far, and whether the current round is observed.
         self.round = 0
+        self._begun = time.monotonic()
         self.is_observing = False
         # True during optimizer.step(), whose closure may compute gradients again and again.
         self.is_stepping = False
@@ -99,14 +109,17 @@ class Audit:
         self.provenance = Provenance(self)
         # The lines that converted modules to another dtype.
         self.conversions: list[Site] = []
-        self._observation = engine.current.observing(lambda call: self.tell("called", call),
-                                                     lambda call: self.tell("module_called", call))
+        self._observation = engine.current.observing(self.tell_called, self.tell_module_called)
         self.subjects: list[Subject] = [kind(self) for kind in SUBJECTS]
         self._listeners: dict[tuple[str, bool], list[Callable[..., None]]] = {}
+        # Of calls: by the function's name, and by whether another module has called a module.
+        self._listeners_to: dict[Any, list[Callable[..., None]]] = {}
         # True if nothing is done in this round but counting steps and looking at the loss.
         self.is_resting = False
         # True while values must not be read.
         self.is_suspended = False
+        # Modules are called again after the program: what they raise is no event of it.
+        self.is_rerunning = False
         self._is_armed = False
         # How often a symptom has armed it, and the round from which on it may again.
         self._armings = self._next_arming = 0
@@ -123,6 +136,8 @@ class Audit:
         self.undecided: list[Subject] = []
         # True while a subject looks at something: what it does itself is no event.
         self._is_busy = False
+        # Hears of every event in place of the subjects, while a module is run again.
+        self._listener: Callable[..., None] | None = None
 
     def start(self) -> None:
         self._observe(True)
@@ -130,6 +145,32 @@ class Audit:
     def stop(self) -> None:
         self._observe(False)
         self.modules.stop()
+        engine.current.finish_reading()
+        for loss in self.losses.values():
+            loss.settle()
+
+    def run_again(self) -> None:
+        """The program has ended well: subjects may call its modules again, while there are listeners (see rerun.py)."""
+        if self.is_suspended or engine.group_size() > 1 or not any(r.steps for r in self.optimizers.values()):
+            return
+        seconds = MAX_SECONDS if self.observes_all else max(MIN_SECONDS, SHARE * (time.monotonic() - self._begun))
+        self.is_rerunning = True
+        try:
+            self.tell("runs_again", Rerun(self, seconds))
+        finally:
+            self.is_rerunning = False
+
+    @contextmanager
+    def listening(self, listener: Callable[..., None]) -> Iterator[None]:
+        """Let a function hear of all events, which the subjects miss."""
+        was_observing, outer = self.is_observing, self._listener
+        self._observe(True)
+        self._listener = listener
+        try:
+            yield
+        finally:
+            self._listener = outer
+            self._observe(was_observing)
 
     def pause(self) -> None:
         self._observation.switch(False)
@@ -144,8 +185,9 @@ class Audit:
 
     def _look(self) -> None:
         """Decide how closely the present round is looked at."""
-        is_due = (self.observes_all or self.round < self._observed_until or rounds.is_observed(self.round)
-                  or (not engine.current.records_always and rounds.is_sampled(self.round)))
+        first = max(self._observed_until, rounds.OBSERVED_BY_AUDIT if self.observes_all else 0)
+        is_due = self.round < first or rounds.is_observed(self.round) or (
+            not engine.current.records_always and rounds.is_sampled(self.round))
         observe = is_due and not self.is_suspended
         if observe != self.is_observing:
             self._observe(observe)
@@ -215,7 +257,25 @@ class Audit:
 
     def tell(self, event: str, *facts: Any) -> None:
         """Pass an event on to the subjects that have a method of its name."""
-        listeners = self.listeners(event)
+        self._tell(self.listeners(event), event, *facts)
+
+    def tell_called(self, call: Call) -> None:
+        listeners = self._listeners_to.get(call.name)
+        if listeners is None:
+            listeners = self._listeners_to[call.name] = that_want(self.listeners("called"), call.name.rpartition(".")[2])
+        self._tell(listeners, "called", call)
+
+    def tell_module_called(self, call: ModuleCall) -> None:
+        is_inner = call.depth > 0
+        listeners = self._listeners_to.get(is_inner)
+        if listeners is None:
+            listeners = self._listeners_to[is_inner] = that_want(self.listeners("module_called"), is_inner)
+        self._tell(listeners, "module_called", call)
+
+    def _tell(self, listeners: list[Callable[..., None]], event: str, *facts: Any) -> None:
+        if self._listener is not None:
+            self._listener(event, *facts)
+            return
         if self._is_busy or not listeners:
             return
         self._is_busy = True
@@ -354,14 +414,18 @@ class Audit:
                     known.explanation.parameters += [
                         name for name in explanation.parameters if name not in known.explanation.parameters]
         # Categories that are not told, and the category from which each follows.
-        hidden = {category: told for told in self.watch.reported_categories() for category in CONSEQUENCES.get(told, ())}
+        hidden = {category: cause for cause in self.watch.reported_categories() for category in CONSEQUENCES.get(cause, ())}
         causes = [found for found in together.values() if not found.explanation.odd]
+        told = {found.explanation.category for found in causes if found.unless is None} | self.watch.reported_categories()
+        causes = [found for found in causes if not (found.unless and found.unless & told)]
         overruled = {category: found.explanation.category for found in causes for category in found.hides or ()}
         for found in causes:
-            told = found.explanation.category
-            if told not in overruled:
-                hidden |= dict.fromkeys(CONSEQUENCES.get(told, ()) if found.hides is None else found.hides, told)
+            category = found.explanation.category
+            if category not in overruled:
+                hidden |= dict.fromkeys(CONSEQUENCES.get(category, ()) if found.hides is None else found.hides, category)
         for found in together.values():
+            if found.unless and found.unless & told:
+                continue
             cause = (hidden | overruled).get(found.explanation.category)
             if cause is None:
                 found.explanation.check = found.check

@@ -21,6 +21,8 @@ class Finding:
     explanation: Explanation
     # Categories of findings that follow from this one, if others than usual (see CONSEQUENCES in audit.py).
     hides: set[str] | None = None
+    # Categories of more particular findings, beside which this general one is not told.
+    unless: set[str] | None = None
 
 
 def finding(check: str, category: str, headline: str, text: str, fix: str, *, at: Any = None, causes: tuple[Any, ...] = (),

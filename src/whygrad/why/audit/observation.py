@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from whygrad.why.engine import is_tensor
 from whygrad.why.record import Site
+
+Listener = TypeVar("Listener", bound=Callable[..., None])
+
+
+def of_functions(*names: str, and_those: Callable[[str], bool] = lambda name: False) -> Callable[[Listener], Listener]:
+    """A listener that hears only of calls of the functions with these names."""
+    def mark(listener: Listener) -> Listener:
+        listener.wants = lambda name: name in names or and_those(name)  # type: ignore[attr-defined]
+        return listener
+
+    return mark
+
+
+def of_outermost(listener: Listener) -> Listener:
+    """A listener that hears only of modules that no other module has called."""
+    listener.wants = lambda depth: not depth  # type: ignore[attr-defined]
+    return listener
+
+
+def that_want(listeners: Iterable[Callable[..., None]], what: Any) -> list[Callable[..., None]]:
+    """Of the listeners to calls of functions or modules, those to which a name or depth is of interest."""
+    return [listener for listener in listeners if getattr(listener, "wants", _everything)(what)]
+
+
+def _everything(what: Any) -> bool:
+    return True
 
 
 class Call(NamedTuple):
@@ -25,13 +52,18 @@ class Call(NamedTuple):
 def tensors_of(call: Call | ModuleCall) -> list[Any]:
     """The tensors that a function or module was given, those in lists and tuples as well."""
     found: list[Any] = []
-    pending = [*call.args, *call.kwargs.values()]
-    while pending:
-        x = pending.pop(0)
+    nested: list[Any] = []
+    for x in (*call.args, *call.kwargs.values()) if call.kwargs else call.args:
         if is_tensor(x):
             found.append(x)
         elif isinstance(x, (tuple, list)):
-            pending += x
+            nested += x
+    while nested:
+        x = nested.pop(0)
+        if is_tensor(x):
+            found.append(x)
+        elif isinstance(x, (tuple, list)):
+            nested += x
     return found
 
 

@@ -24,7 +24,8 @@ MAX_LABELS = 100_000
 class Made:
     """One call that made (or last wrote) a tensor without history, and what made its arguments."""
 
-    __slots__ = ("callers", "capacity", "depth", "merged", "name", "parents", "range", "reference", "round", "rows", "site")
+    __slots__ = ("callers", "capacity", "cut", "depth", "merged", "name", "parents", "range",
+                 "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
         self.reference = record.Reference(result)
@@ -38,6 +39,8 @@ class Made:
         self.merged: tuple[int, int, str] | None = None
         # The number of values that it could hold before it was converted from integers of 8 bits; 0 for others.
         self.capacity = 0
+        # Whether it was converted from numbers with fractions to integers.
+        self.cut = False
         self.range: tuple[int, int] | None = None
         if kind_of(result) in "iu" and 0 < size_of(result) <= MAX_LABELS:
             array = array_of(result)
@@ -76,6 +79,7 @@ class Provenance:
                 made = self._made[id(result)] = Made(result, call.name.rpartition(".")[2], call.site, given, self._audit.round)
                 made.merged = _merged(call, result)
                 made.capacity = _capacity(call, result)
+                made.cut = _is_cut(call, result)
                 drop_oldest(self._made, MAX_TENSORS)
 
     def gathered(self, sources: tuple[Any, ...], batch: list[Any], site: Site) -> None:
@@ -113,6 +117,16 @@ def _capacity(call: Call, result: Tensor) -> int:
     if call.name.rpartition(".")[2] in WIDENING and is_tensor(given) and kind_of(result) in "iu" and given.dtype != result.dtype:
         return {"uint8": 256, "int8": 128}.get(str(given.dtype).removeprefix("torch."), 0)
     return 0
+
+
+def _is_cut(call: Call, result: Tensor) -> bool:
+    given = call.args[0] if call.args else None
+    if call.name.rpartition(".")[2] not in WIDENING or not is_tensor(given) or kind_of(result) not in "iu":
+        return False
+    if kind_of(given) != "f" or not 0 < size_of(given) <= MAX_LABELS:
+        return False
+    values = array_of(given)
+    return bool((values != np.floor(values)).mean() > 0.5)
 
 
 def _merged(call: Call, result: Tensor) -> tuple[int, int, str] | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 # The first rounds are all observed; those after them are all listened to, later one in so many.
 OBSERVED_FIRST = 12
+# `whygrad audit` observes more of them.
+OBSERVED_BY_AUDIT = 100
 # So are the first rounds of a new optimizer (a second stage, another trial), of so many that one line makes.
 OPTIMIZERS_OF_A_LINE = 8
 LISTENED_FIRST, LISTENED_LATER = 256, 64
@@ -27,8 +29,8 @@ def is_observed(number: int) -> bool:
     if number < OBSERVED_FIRST:
         return True
     for start in (number, number - 1):
-        power = 1 << (start.bit_length() - 1)
-        if start >= 16 and (start == power or start == power + power // 2):
+        power = 1 << max(start.bit_length() - 1, 4)
+        if start in (power, power + power // 2):
             return True
     return False
 

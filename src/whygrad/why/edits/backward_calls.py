@@ -7,23 +7,11 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from whygrad.why.edits.bindings import (
-    FACTORIES,
-    assigned,
-    binding_before,
-    is_backward,
-    is_function,
-    is_module,
-    is_optimizer,
-    makes_leaf,
-    optimizers,
-    statements_in,
-    uses,
-)
+from whygrad.why.edits import bindings
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import Loop, SourceTree, end, keyword, receiver, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import Loop, SourceTree, end, keyword, receiver, same_text, start
 
 LOSS_WORDS = ("loss", "cost", "err", "objective")
 
@@ -33,7 +21,7 @@ def backward_call(where: AstSpan | None) -> ast.Call | None:
     if where is None:
         return None
     for node in (*ast.walk(where.node), *ast.walk(where.statement)):
-        if isinstance(node, ast.Call) and is_backward(node):
+        if isinstance(node, ast.Call) and bindings.is_backward(node):
             return node
     return None
 
@@ -55,7 +43,7 @@ def reduce_loss(context: FixContext) -> Iterator[Changes]:
     loss = receiver(call)
     if loss is None:
         return
-    if is_function(source, call) and call.args:  # torch.autograd.backward(y)
+    if bindings.is_function(source, call) and call.args:  # torch.autograd.backward(y)
         loss = call.args[0]
     made = source.text(context.cause.statement) if context.cause is not None and context.cause.source is source else ""
     is_loss = any(word in source.text(loss).lower() for word in LOSS_WORDS) or "reduction" in made
@@ -110,10 +98,10 @@ def _add_forgotten_losses(context: FixContext) -> Iterator[Changes]:
     if back is None or not isinstance(loss, ast.Name):
         return
     source = back.source
-    above = [s for s in statements_in(source, source.scope(back.node)) if end(s) < start(back.statement)]
+    above = [s for s in bindings.statements_in(source, source.scope(back.node)) if end(s) < start(back.statement)]
     used = loaded(source.scope(back.node))
     for statement in above:
-        for target in assigned(statement):
+        for target in bindings.assigned(statement):
             forgotten = isinstance(target, ast.Name) and target.id not in used and any(w in target.id.lower() for w in LOSS_WORDS)
             if forgotten:
                 yield Changes(source).replace(loss, f"({loss.id} + {source.text(target)})")
@@ -139,13 +127,13 @@ def _rarer_steps(source: SourceTree, back: AstSpan) -> Iterator[ast.Expr]:
         inside = isinstance(node, ast.Expr) and called_name(node.value) == "step" and isinstance(source.parents.get(node), ast.If)
         if isinstance(node, ast.Expr) and inside and back.statement not in source.block(node):
             holder = receiver(node.value)
-            if holder is not None and source.text(holder) in optimizers(source, back.node):
+            if holder is not None and source.text(holder) in bindings.optimizers(source, back.node):
                 yield node
 
 
 def _clearings(context: FixContext, back: AstSpan) -> Iterator[str]:
     source = back.source
-    names = optimizers(source, back.node)
+    names = bindings.optimizers(source, back.node)
     clears = {ast.unparse(receiver(n) or n) for n in source.walk() if called_name(n) == "zero_grad"}
     uncleared = [n for n in names if n not in clears]
     tensor = context.tensor
@@ -168,10 +156,10 @@ def _clearings(context: FixContext, back: AstSpan) -> Iterator[str]:
 
 def _may_be_in_optimizer(source: SourceTree, tensor: ast.expr) -> bool:
     """True if an optimizer's argument names this tensor, or may contain it."""
-    made = [node for node in source.walk() if is_optimizer(node) and isinstance(node, ast.Call)]
-    if any(call.args and (uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
+    made = [node for node in source.walk() if bindings.is_optimizer(node) and isinstance(node, ast.Call)]
+    if any(call.args and (bindings.uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
         return True
-    bound = binding_before(source, tensor, made[0]) if made else None
+    bound = bindings.binding_before(source, tensor, made[0]) if made else None
     return bound is not None and bound.value is not None and isinstance(bound.value, ast.Attribute)
 
 
@@ -179,7 +167,7 @@ def _iterated_module(context: FixContext) -> str | None:
     """`model` of `for p in model.parameters(): p.grad`."""
     assert context.read is not None
     tensor = context.tensor
-    bound = binding_before(context.read.source, tensor, context.read.node) if isinstance(tensor, ast.Name) else None
+    bound = bindings.binding_before(context.read.source, tensor, context.read.node) if isinstance(tensor, ast.Name) else None
     for loop in [bound.statement] if bound is not None else []:
         if isinstance(loop, (ast.For, ast.comprehension)) and called_name(loop.iter) in ("parameters", "named_parameters"):
             module = receiver(loop.iter)
@@ -193,7 +181,7 @@ def _clear_by_module(source: SourceTree, tensor: ast.expr, at: ast.AST) -> Itera
     inner = tensor
     while isinstance(inner, (ast.Attribute, ast.Subscript)):
         inner = inner.value
-        if is_module(source, inner, at):
+        if bindings.is_module(source, inner, at):
             outermost = inner
     if outermost is not None:
         yield f"{ast.unparse(outermost)}.zero_grad()"
@@ -236,7 +224,8 @@ def _add_parentheses(context: FixContext) -> Iterator[Changes]:
 def step(context: FixContext) -> Iterator[Changes]:
     """Call step() after the backward."""
     yield from _add_parentheses(context)
-    made = [t for c in context.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
+    made = [t for c in context.causes if bindings.is_optimizer(getattr(c.statement, "value", c.node))
+            for t in bindings.assigned(c.statement)]
     back = next((c for c in context.causes if backward_call(c) is not None), context.backward)
     if back is not None:
         for optimizer in made:
@@ -258,7 +247,7 @@ def add_backward(context: FixContext) -> Iterator[Changes]:
         yield from _differentiated_in_the_closure(stepping)
         return
     block = [] if stepping is None else stepping.source.block(stepping.statement)
-    losses = [t for s in block if stepping is not None and start(s) < start(stepping.statement) for t in assigned(s)
+    losses = [t for s in block if stepping is not None and start(s) < start(stepping.statement) for t in bindings.assigned(s)
               if any(word in ast.unparse(t).lower() for word in LOSS_WORDS)]
     if stepping is not None and losses:
         yield Changes(stepping.source).before(stepping.statement, f"{ast.unparse(losses[-1])}.backward()")
@@ -274,7 +263,7 @@ def store_returned_grads(context: FixContext) -> Iterator[Changes]:
     if called_name(call) == "backward":
         yield Changes(source).drop_keyword(call, "inputs")
         return
-    targets = assigned(computed.statement)
+    targets = bindings.assigned(computed.statement)
     if len(call.args) < 2 or not targets:
         return
     inputs = call.args[1]
@@ -336,7 +325,7 @@ def _detach_carried(context: FixContext, source: SourceTree, loop: ast.AST, free
     """For `h = cell(x, h)` in a loop: start the next iteration from h.detach()."""
     read = context.read
     assert read is not None
-    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.ancestors(s)]
+    inside = [s for s in bindings.statements_in(source, source.scope(loop)) if loop in source.ancestors(s)]
     steps = [s for s in inside if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and _carried(s)]
     if freed is not None:
         steps.sort(key=lambda s: s is not freed.statement)
@@ -357,9 +346,9 @@ def _gives_a_tuple(source: SourceTree, statement: ast.stmt) -> bool:
     value = getattr(statement, "value", None)
     layer = called_name(value) if isinstance(value, ast.Call) else ""
     for made in (s for s in source.walk() if isinstance(s, ast.Assign)):
-        values = made.value.elts if isinstance(made.value, ast.Tuple) else [made.value] * len(assigned(made))
+        values = made.value.elts if isinstance(made.value, ast.Tuple) else [made.value] * len(bindings.assigned(made))
         if any(ast.unparse(target).split(".")[-1] == layer and called_name(x) in ("LSTM", "LSTMCell")
-               for target, x in zip(assigned(made), values, strict=False)):
+               for target, x in zip(bindings.assigned(made), values, strict=False)):
             return True
     return False
 
@@ -371,11 +360,11 @@ def _carried(statement: ast.stmt) -> list[ast.expr]:
     value = getattr(statement, "value", None)
     if not isinstance(value, (ast.Call, ast.BinOp, ast.Tuple, ast.Subscript)):
         return []
-    return [t for t in assigned(statement) if uses(value, t)]
+    return [t for t in bindings.assigned(statement) if bindings.uses(value, t)]
 
 
 def _starts_as_tensor(source: SourceTree, loop: ast.AST, name: ast.expr) -> bool:
-    before = binding_before(source, name, loop)
+    before = bindings.binding_before(source, name, loop)
     return before is not None and isinstance(before.value, (ast.Call, ast.BinOp))
 
 
@@ -420,11 +409,11 @@ def _compute_anew(source: SourceTree, loop: ast.AST, read: AstSpan, freed: AstSp
     around = [s for s in (loop, *source.ancestors(loop)) if isinstance(s, ast.stmt) and source.scope(s) is source.scope(loop)]
     above = sorted([s for outer in around for s in source.block(outer) if end(s) < start(outer) and isinstance(s, ast.Assign)],
                    key=start)
-    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.ancestors(s)]
+    inside = [s for s in bindings.statements_in(source, source.scope(loop)) if loop in source.ancestors(s)]
     wanted = {name for s in inside if start(s) <= start(read.statement) for name in loaded(s)}
     chosen: list[ast.Assign] = []
     for statement in reversed(above):
-        names = {ast.unparse(t) for t in assigned(statement)}
+        names = {ast.unparse(t) for t in bindings.assigned(statement)}
         if names & wanted and is_forward(source, statement):
             chosen.insert(0, statement)
             wanted |= loaded(statement)
@@ -443,11 +432,11 @@ def loaded(node: ast.AST) -> set[str]:
 def is_forward(source: SourceTree, statement: ast.Assign) -> bool:
     """True for a computation, False for the creation of a model, of data or of an optimizer."""
     value = statement.value
-    if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):
+    if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or bindings.makes_leaf(value):
         return False
-    if is_optimizer(value) or called_name(value) in FACTORIES or is_module(source, value, statement):
+    if bindings.is_optimizer(value) or called_name(value) in bindings.FACTORIES or bindings.is_module(source, value, statement):
         return False
-    if isinstance(value, ast.Call) and is_module(source, value.func, statement):
+    if isinstance(value, ast.Call) and bindings.is_module(source, value.func, statement):
         return True
     name = called_name(value)
     return not (name[:1].isupper() or name in ("range", "list", "manual_seed", "parameters", "compile"))

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whygrad.why.edits.source_tree import Function, SourceTree, keyword, names_in, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import Function, SourceTree, keyword, names_in, receiver, root_name, same_text, start
 
 OPTIMIZERS = {"SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop",
               "SparseAdam", "Adafactor", "Muon"}

@@ -6,7 +6,7 @@ import ast
 from typing import NamedTuple
 
 from whygrad.why.answers import Edit
-from whygrad.why.edits.source_tree import Position, SourceTree, end, start
+from whygrad.why.source_tree import Position, SourceTree, end, start
 
 
 class Splice(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from whygrad.why.edits.bindings import assigned, binding_before, is_function, is_list, module_name
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import Function, SourceTree, end, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import Function, SourceTree, end, receiver, root_name, same_text, start
 
 DETACHING = {"detach", "detach_"}
 # Methods that return plain numbers, and functions that create a tensor from numbers.

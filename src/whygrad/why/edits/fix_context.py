@@ -10,8 +10,8 @@ from typing import NamedTuple
 from whygrad.why.answers import Explanation
 from whygrad.why.edits.bindings import backward_above, module_name, uses
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.source_tree import SourceTree, names_in, source_of
 from whygrad.why.locations import SourceLocation
+from whygrad.why.source_tree import SourceTree, names_in, source_of
 
 
 class AstSpan(NamedTuple):

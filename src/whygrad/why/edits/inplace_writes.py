@@ -10,8 +10,8 @@ from whygrad.why.edits.bindings import assigned
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
 from whygrad.why.edits.leaves import is_leaf_name
-from whygrad.why.edits.source_tree import Position, SourceTree, end, keyword, receiver, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import Position, SourceTree, end, keyword, receiver, start
 
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
              ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}

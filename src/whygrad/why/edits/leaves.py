@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
-from whygrad.why.edits.bindings import (
-    FACTORIES,
-    Binding,
-    assigned,
-    backward_above,
-    binding_before,
-    classes,
-    is_module,
-    makes_leaf,
-    statements_in,
-    uses,
-)
+from whygrad.why.edits import bindings
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import Function, SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import Function, SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
 
 
 def retain_grad(context: FixContext) -> Iterator[Changes]:
@@ -29,7 +19,7 @@ def retain_grad(context: FixContext) -> Iterator[Changes]:
     if made is not None and _is_after_backward(context, made):
         yield from _retain_as_it_was_stored(context, made)
     elif made is not None:
-        targets, wanted = assigned(made.statement), context.tensor
+        targets, wanted = bindings.assigned(made.statement), context.tensor
         whole = len(targets) == 1 and getattr(made.statement, "value", None) is made.node
         for target in targets:
             if whole or (wanted is not None and (same_text(target, wanted) or _same_attribute(target, wanted))):
@@ -57,11 +47,27 @@ def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
     wanted, read = context.tensor, context.read
     if read is None or wanted is None:
         return
-    assigned, appended = read.source.stores
-    for node in assigned.get(ast.unparse(wanted), ()):
+    stored_under, appended = _stores(read.source)
+    for node in stored_under.get(ast.unparse(wanted), ()):
         yield Changes(read.source).before(node, f"{read.source.text(node.value)}.retain_grad()")
     for statement, stored in appended.get(root_name(wanted), ()):
         yield Changes(read.source).before(statement, f"{stored.id}.retain_grad()")
+
+
+@lru_cache(maxsize=16)
+def _stores(source: SourceTree) -> tuple[dict[str, list[ast.Assign]], dict[str | None, list[tuple[ast.Expr, ast.Name]]]]:
+    """`a.b = name` by the text of its targets; and `xs.append(name)`, with the name, by the name at the beginning of xs."""
+    assigned: dict[str, list[ast.Assign]] = {}
+    appended: dict[str | None, list[tuple[ast.Expr, ast.Name]]] = {}
+    for node in source.statements:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            for text in dict.fromkeys(ast.unparse(target) for target in node.targets):
+                assigned.setdefault(text, []).append(node)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called_name(node.value) == "append":
+            holder = receiver(node.value)
+            if holder is not None and node.value.args and isinstance(stored := node.value.args[0], ast.Name):
+                appended.setdefault(root_name(holder), []).append((node, stored))
+    return assigned, appended
 
 
 def _same_attribute(a: ast.expr, b: ast.expr) -> bool:
@@ -81,7 +87,8 @@ def _retain_before_backward(context: FixContext) -> Iterator[Changes]:
     # The read is in a loop over tensors: call retain_grad() in the same loop.
     for outer in source.ancestors(read.node):
         for loop in getattr(outer, "generators", [outer]):
-            if isinstance(loop, (ast.For, ast.comprehension)) and uses(loop.target, ast.Name(root_name(context.tensor) or "")):
+            if isinstance(loop, (ast.For, ast.comprehension)) and bindings.uses(
+                    loop.target, ast.Name(root_name(context.tensor) or "")):
                 header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}:"
                 yield Changes(source).before(back.statement, f"{header}\n{source.indent_unit}{text}.retain_grad()")
 
@@ -94,7 +101,7 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
         return
     if context.read is not None and context.tensor is not None:
         source = context.read.source
-        bound = binding_before(source, context.tensor, context.read.node)
+        bound = bindings.binding_before(source, context.tensor, context.read.node)
         if bound is not None:
             yield from _require_at_binding(source, context.tensor, bound)
             return
@@ -107,9 +114,9 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
     if context.tensor is None:  # an error: no tensor required grad
         wanted = [c for c in wanted if _is_trained(c)] or (wanted if len(wanted) == 1 else [])
     for made in wanted:
-        targets = assigned(made.statement)
+        targets = bindings.assigned(made.statement)
         if len(targets) == 1 and isinstance(made.statement, (ast.Assign, ast.AnnAssign)):
-            yield from _require_at_binding(made.source, targets[0], Binding(made.statement, made.statement.value))
+            yield from _require_at_binding(made.source, targets[0], bindings.Binding(made.statement, made.statement.value))
     if context.tensor is None and not wanted:
         yield from _trained_leaves(context)
 
@@ -133,7 +140,7 @@ def _as_floats(context: FixContext) -> Iterator[Changes]:
 
 def _is_trained(made: AstSpan) -> bool:
     """True if the program reads the gradient of the tensor created here, or gives it to an optimizer."""
-    return any(_is_trained_name(made.source, target) for target in assigned(made.statement))
+    return any(_is_trained_name(made.source, target) for target in bindings.assigned(made.statement))
 
 
 def _is_trained_name(source: SourceTree, target: ast.expr) -> bool:
@@ -151,8 +158,8 @@ def _trained_leaves(context: FixContext) -> Iterator[Changes]:
     source = context.read.source if context.read is not None else None
     if source is None:
         return
-    made = [s for s in statements_in(source, source.tree) if isinstance(s, ast.Assign) and called_name(s.value) in FACTORIES and
-            len(s.targets) == 1 and _is_trained_name(source, s.targets[0])]
+    made = [s for s in bindings.statements_in(source, source.tree) if isinstance(s, ast.Assign) and len(s.targets) == 1 and
+            called_name(s.value) in bindings.FACTORIES and _is_trained_name(source, s.targets[0])]
     if made:
         changes = Changes(source)
         for s in made:
@@ -161,7 +168,7 @@ def _trained_leaves(context: FixContext) -> Iterator[Changes]:
         yield changes
 
 
-def _require_at_binding(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[Changes]:
+def _require_at_binding(source: SourceTree, target: ast.expr, bound: bindings.Binding) -> Iterator[Changes]:
     name = ast.unparse(target)
     statement = bound.statement
     if isinstance(statement, (ast.For, ast.AsyncFor)):
@@ -188,10 +195,10 @@ def _require_attribute(context: FixContext, attribute: str) -> Iterator[Changes]
     """Make `model.gain` require grad where a class assigns `self.gain`."""
     files = [s.source for s in (context.read, *context.causes) if s is not None]
     for source in dict.fromkeys(files):
-        for definition in classes(source).values():
+        for definition in bindings.classes(source).values():
             for node in ast.walk(definition):
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
-                    yield from _require_at_binding(source, node.targets[0], Binding(node, node.value))
+                    yield from _require_at_binding(source, node.targets[0], bindings.Binding(node, node.value))
                     return
                 call = node.value if isinstance(node, ast.Expr) else None
                 if isinstance(call, ast.Call) and called_name(call) == "register_buffer":
@@ -217,7 +224,7 @@ def _as_parameter(changes: Changes, value: ast.expr) -> Changes:
 
 def _require(changes: Changes, value: ast.expr) -> None:
     """Change an expression so that it returns a leaf that requires grad."""
-    if isinstance(value, ast.Call) and (called_name(value) in FACTORIES or called_name(value) == "Parameter"):
+    if isinstance(value, ast.Call) and (called_name(value) in bindings.FACTORIES or called_name(value) == "Parameter"):
         if _holds_integers(value) and keyword(value, "dtype") is None:
             changes.argument(value, f"dtype={torch(changes)}.float32")
         changes.set_keyword(value, "requires_grad", "True")
@@ -246,7 +253,7 @@ def unfreeze(context: FixContext) -> Iterator[Changes]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
                 node.targets[0].attr == "requires_grad") and isinstance(node.value, ast.Constant) and node.value.value is True:
             holder = node.targets[0].value
-            if start(node) > start(frozen.statement) and is_module(source, holder, node) is not False:
+            if start(node) > start(frozen.statement) and bindings.is_module(source, holder, node) is not False:
                 yield Changes(source).replace(node, f"{source.text(holder)}.requires_grad_(True)")
     thing = _frozen_object(frozen)
     if thing is not None and context.tensor is not None and same_text(thing, context.tensor):
@@ -264,7 +271,7 @@ def unfreeze(context: FixContext) -> Iterator[Changes]:
 def _is_loop_name(context: FixContext) -> bool:
     assert context.read is not None
     assert context.tensor is not None
-    bound = binding_before(context.read.source, ast.Name(root_name(context.tensor) or ""), context.read.node)
+    bound = bindings.binding_before(context.read.source, ast.Name(root_name(context.tensor) or ""), context.read.node)
     return bound is not None and isinstance(bound.statement, (ast.For, ast.comprehension))
 
 
@@ -308,7 +315,7 @@ def store_detached(context: FixContext) -> Iterator[Changes]:
         return
     for node in ast.walk(made.source.scope(made.node)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
-                any(same_text(node.value, target) for target in assigned(made.statement))):
+                any(same_text(node.value, target) for target in bindings.assigned(made.statement))):
             yield Changes(made.source).suffix(node.value, ".detach()")
 
 
@@ -320,7 +327,7 @@ def clear_when_freezing(context: FixContext) -> Iterator[Changes]:
             continue
         name = ast.unparse(holder)
         as_tensor, as_module = f"{name}.grad = None", f"{name}.zero_grad()"
-        tensor_first = is_module(frozen.source, holder, frozen.node) is False or isinstance(frozen.statement, ast.Assign)
+        tensor_first = bindings.is_module(frozen.source, holder, frozen.node) is False or isinstance(frozen.statement, ast.Assign)
         for text in (as_tensor, as_module) if tensor_first else (as_module, as_tensor):
             yield Changes(frozen.source).after(frozen.statement, text)
         return
@@ -335,11 +342,11 @@ def keep_leaf(context: FixContext) -> Iterator[Changes]:
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
         yield from _leaf_for_optimizer(context)
         return
-    target = assigned(statement)[0]
-    if makes_leaf(statement.value):
+    target = bindings.assigned(statement)[0]
+    if bindings.makes_leaf(statement.value):
         yield from _require_at_the_end(source, statement.value)
-    elif uses(statement.value, target):
-        if backward_above(source, statement) is not None:
+    elif bindings.uses(statement.value, target):
+        if bindings.backward_above(source, statement) is not None:
             yield _updated_in_place(source, statement)
         yield Changes(source).after(statement, f"{ast.unparse(target)}.retain_grad()")
     yield from retain_grad(context)
@@ -371,7 +378,7 @@ def _updated_in_place(source: SourceTree, statement: ast.Assign | ast.AnnAssign)
     for update in updates:
         assert isinstance(update, (ast.Assign, ast.AnnAssign))
         assert update.value is not None
-        target = assigned(update)[0]
+        target = bindings.assigned(update)[0]
         lines = [_in_place(source, update.value, target)]
         if not any(isinstance(n, ast.Attribute) and n.attr == "grad" and same_text(n.value, target) and _is_clearing(source, n)
                    for n in source.walk()):
@@ -388,9 +395,9 @@ def _updated_in_place(source: SourceTree, statement: ast.Assign | ast.AnnAssign)
 
 def _updates_leaf(source: SourceTree, statement: ast.stmt) -> bool:
     """True for `b = b - lr * g` with a leaf `b`."""
-    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or len(assigned(statement)) != 1:
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or len(bindings.assigned(statement)) != 1:
         return False
-    value, target = statement.value, assigned(statement)[0]
+    value, target = statement.value, bindings.assigned(statement)[0]
     updates = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same_text(value.left, target)
     return updates and is_leaf_name(source, target)
 
@@ -402,8 +409,8 @@ def _is_clearing(source: SourceTree, grad: ast.Attribute) -> bool:
 
 def is_leaf_name(source: SourceTree, target: ast.expr) -> bool:
     """True if the text assigns a leaf that requires grad to a name."""
-    return any(isinstance(n, ast.Assign) and any(same_text(t, target) for t in assigned(n)) and makes_leaf(n.value)
-               for n in source.walk())
+    return any(isinstance(n, ast.Assign) and bindings.makes_leaf(n.value) and any(
+        same_text(t, target) for t in bindings.assigned(n)) for n in source.walk())
 
 
 def _in_place(source: SourceTree, value: ast.expr, target: ast.expr) -> str:
@@ -421,6 +428,6 @@ def _leaf_for_optimizer(context: FixContext) -> Iterator[Changes]:
     for call in ast.walk(read.node):
         if isinstance(call, ast.Call) and call.args:
             for name in sorted(names_in(call.args[0])):
-                bound = binding_before(read.source, ast.Name(name), call)
-                if bound is not None and bound.value is not None and makes_leaf(bound.value):
+                bound = bindings.binding_before(read.source, ast.Name(name), call)
+                if bound is not None and bound.value is not None and bindings.makes_leaf(bound.value):
                     yield from _require_at_the_end(read.source, bound.value)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from whygrad.why.edits.bindings import Binding, assigned, binding_before, classes, is_module, is_optimizer
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
 
 
 class Missing(NamedTuple):

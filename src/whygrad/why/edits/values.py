@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from whygrad.why.edits.bindings import assigned, binding_before, classes, is_function
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import SourceTree, end, keyword, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
+from whygrad.why.source_tree import SourceTree, end, keyword, receiver, root_name, same_text, start
 
 EPSILON = "1e-8"
 # Functions with an infinite derivative somewhere, and the suffix that keeps their input away from it.

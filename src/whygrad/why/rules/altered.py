@@ -11,8 +11,8 @@ from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.engine import Node, array_of, end_of, grad_of, is_node
 from whygrad.why.gradient_flow import COMPARING, gradient_state, row_name
-from whygrad.why.locations import locate, locate_all
-from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of, text_of
+from whygrad.why.locations import locate, locate_all, source_lines
+from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of
 from whygrad.why.question import Question
 from whygrad.why.rules import Provisional
 
@@ -90,7 +90,7 @@ def _is_to_stay(site: Any) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return "hook" in called_name(statement.value)
     names = targets_of(statement)
-    return here is not None and any(f"{name}.remove()" in text_of(here.file) for name in names)
+    return here is not None and any(f"{name}.remove()" in line for line in source_lines(here.file) for name in names)
 
 
 def _is_computed_otherwise(q: Question) -> bool:

@@ -10,18 +10,6 @@ from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
-from whygrad.why.engine import (
-    Node,
-    Tensor,
-    causes_of,
-    end_of,
-    grad_of,
-    is_node,
-    is_tensor,
-    last_backward,
-    notes_of,
-    was_seen,
-)
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import dotted_names, parse_expression
@@ -49,14 +37,14 @@ def cleared(q: Question) -> Explanation | None:
 def cleared_earlier(q: Question) -> Verdict | None:
     """The gradient was cleared, and then a backward of a loss ran that does not use this leaf."""
     log, last = _last_clear(q), _last_storing_backward(q)
-    if log is None or (last is not None and last.site == notes_of(q.t).reached_by.site):
+    if log is None or (last is not None and last.site == engine.notes_of(q.t).reached_by.site):
         return None
     return unless_reached_later(q, _cleared(q, log))
 
 
 def _last_clear(q: Question) -> Any:
-    log = notes_of(q.t).grad_log[-1] if notes_of(q.t).grad_log else None
-    return log if notes_of(q.t).reached_by is not None and log is not None and log[0] == "cleared" else None
+    log = engine.notes_of(q.t).grad_log[-1] if engine.notes_of(q.t).grad_log else None
+    return log if engine.notes_of(q.t).reached_by is not None and log is not None and log[0] == "cleared" else None
 
 
 def _cleared(q: Question, log: Any) -> Explanation:
@@ -66,13 +54,13 @@ def _cleared(q: Question, log: Any) -> Explanation:
     order = ": zero_grad(), forward, backward(), step(), in this order" if by_zero_grad else ""
     return Explanation(
         HEADLINE, "grad-cleared",
-        f"backward {at(notes_of(q.t).reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
+        f"backward {at(engine.notes_of(q.t).reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
         f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", locate_all(log[1]))
 
 
 def _last_storing_backward(q: Question) -> Any:
     trace = q.storing_trace()
-    return last_backward() if q.watch is None else None if trace is None else trace.backward
+    return engine.last_backward() if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:
@@ -150,13 +138,13 @@ def returned_none(q: Question) -> Explanation | None:
 
 def switched_on_late(q: Question) -> Explanation | None:
     """requires_grad was switched on after the forward had used the tensor."""
-    switched = notes_of(q.t).switched_at
+    switched = engine.notes_of(q.t).switched_at
     if switched is None or not switched[0]:
         return None
     for root, _ in q.roots():
         for node in _breadth_first(root):
             for causes in node.cuts or ():
-                old = next((cause for cause in causes if cause in causes_of(q.t)), None)
+                old = next((cause for cause in causes if cause in engine.causes_of(q.t)), None)
                 if old is None:
                     continue
                 category = "frozen" if old.kind == "frozen" else "never-required-grad"
@@ -172,17 +160,18 @@ def switched_on_late(q: Question) -> Explanation | None:
 
 def patched_loss(q: Question) -> Explanation | None:
     """The loss has no history, and the program set requires_grad on it."""
-    return next((patched(root) for root, _ in q.roots()[:1] if is_tensor(root) and root is not q.t), None)
+    return next((patched(root) for root, _ in q.roots()[:1] if engine.is_tensor(root) and root is not q.t), None)
 
 
-def patched(root: Tensor) -> Explanation | None:
+def patched(root: engine.Tensor) -> Explanation | None:
     """The explanation for a loss that is a leaf because the program set requires_grad on it."""
-    if notes_of(root).switched_at is None:
+    if engine.notes_of(root).switched_at is None:
         return None
-    real = [cause for cause in causes_of(root) if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
+    real = [cause for cause in engine.causes_of(root) if cause.kind not in ("created", "frozen")
+            and describe_cause(cause) is not None]
     if real:
         return _patched(root, describe_cause(real[0]), [cause.site for cause in real], "the loss")
-    for cause in causes_of(root):
+    for cause in engine.causes_of(root):
         copy = copy_flowing_into(record.watching, locate(cause.site))
         if copy is not None:
             return _patched(root, copied_out_explanation(copy, "", "", []), [copy.site, cause.site], "the loss")
@@ -193,10 +182,10 @@ def patched_value(q: Question) -> Explanation | None:
     """The program set requires_grad on a value without history between the leaf and the loss."""
     for root, _ in q.roots():
         for node in _breadth_first(root):
-            for leaf in map(end_of, node.edges):
-                if not is_tensor(leaf) or notes_of(leaf).switched_at is None or leaf is q.t:
+            for leaf in map(engine.end_of, node.edges):
+                if not engine.is_tensor(leaf) or engine.notes_of(leaf).switched_at is None or leaf is q.t:
                     continue
-                real = [cause for cause in causes_of(leaf) if cause.kind not in ("created", "detach", "frozen")
+                real = [cause for cause in engine.causes_of(leaf) if cause.kind not in ("created", "detach", "frozen")
                         and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
                     sites = [cause.site for cause in real]
@@ -204,8 +193,8 @@ def patched_value(q: Question) -> Explanation | None:
     return None
 
 
-def _patched(leaf: Tensor, cut: CauseText | Explanation | None, sites: list[Any], what: str) -> Explanation:
-    switched = notes_of(leaf).switched_at
+def _patched(leaf: engine.Tensor, cut: CauseText | Explanation | None, sites: list[Any], what: str) -> Explanation:
+    switched = engine.notes_of(leaf).switched_at
     assert switched is not None
     assert cut is not None
     return Explanation(
@@ -242,7 +231,7 @@ def cut(q: Question) -> Verdict | None:
         answer = describe_cause(cause, "A value was")
         assert answer is not None
         text, fix = f"The way from {q.label} to the loss is cut. {answer.text}", answer.fix
-        if is_tensor(root):
+        if engine.is_tensor(root):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
         others = [other.site for other in further if other.site != cause.site]
@@ -273,7 +262,7 @@ def not_seen(q: Question) -> Verdict | None:
     if q.watch is None and q.loss is None and not engine.current.records_always:
         return _unseen_backward()
     for root, backward in q.roots()[:1]:
-        if any(not was_seen(node) or any(not cause.is_followed for causes in node.cuts or () for cause in causes)
+        if any(not engine.was_seen(node) or any(not cause.is_followed for causes in node.cuts or () for cause in causes)
                for node in _breadth_first(root)):
             where = "" if backward is None else f" {at(backward.site)}"
             return unless_reached_later(q, Explanation(
@@ -288,13 +277,13 @@ def not_seen(q: Question) -> Verdict | None:
 
 def not_traced(q: Question) -> Explanation | None:
     """The latest backward ran in a round that was not recorded: what is known of gradients is older."""
-    last = last_backward()
+    last = engine.last_backward()
     if q.watch is None or q.loss is not None or last is None or engine.current.records_always:
         return None
     if q.watch.trace_of(last) is not None:
         return None
     q.watch.audit.arm()
-    has = "this tensor has a gradient" if grad_of(q.t) is not None else "this tensor has no gradient"
+    has = "this tensor has a gradient" if engine.grad_of(q.t) is not None else "this tensor has no gradient"
     return Explanation(has, "not-seen", f"The latest backward, {at(last.site)}, was not recorded in full: in a long run that is "
                        "done in the first steps and now and then, so where its gradients came from was not seen.",
                        "ask again after the next step, which is recorded in full.", locate_all(last.site), symptom="ok")
@@ -311,14 +300,14 @@ def unused(q: Question) -> Verdict | None:
         f"No operation leads from {q.label} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
-        locate_all(root.site if is_node(root) else None, None if backward is None else backward.site)))
+        locate_all(root.site if engine.is_node(root) else None, None if backward is None else backward.site)))
 
 
-def _is_behind(cause: Cause, t: Tensor) -> bool:
+def _is_behind(cause: Cause, t: engine.Tensor) -> bool:
     return any(_leads_to(reference(), t, set()) for reference in cause.behind)
 
 
-def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]] | None:
+def _cut_leading_to(root: Any, t: engine.Tensor) -> tuple[Cause, list[str], list[Cause]] | None:
     """The cut nearest to `root` that has `t` behind it, the ops between the cut and the root, and further such cuts."""
     predecessors: dict[Any, Any] = {}
     seen: set[Any] = set()
@@ -327,14 +316,14 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]
         return next((cause for cause in causes if cause.kind != "frozen" and describe_cause(cause) is not None
                      and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
 
-    if is_tensor(root):  # torch.tensor(loss, requires_grad=True)
-        cause = leading(causes_of(root))
+    if engine.is_tensor(root):  # torch.tensor(loss, requires_grad=True)
+        cause = leading(engine.causes_of(root))
         return None if cause is None else (cause, [], [])
     found: tuple[Cause, list[str], list[Cause]] | None = None
     for node in _breadth_first(root, predecessors):
         # A leaf made from values copied out of the graph is a cut as well.
-        leaves = [(*causes_of(leaf), *_data_replacement_causes(leaf)) for leaf in map(end_of, node.edges)
-                  if is_tensor(leaf) and leaf is not t]
+        leaves = [(*engine.causes_of(leaf), *_data_replacement_causes(leaf)) for leaf in map(engine.end_of, node.edges)
+                  if engine.is_tensor(leaf) and leaf is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None and found is None:
@@ -344,27 +333,27 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str], list[Cause]
     return found
 
 
-def _data_replacement_causes(leaf: Tensor) -> Causes:
+def _data_replacement_causes(leaf: engine.Tensor) -> Causes:
     return () if record.watching is None else record.watching.data_replacement_causes(leaf)
 
 
-def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
+def _leads_to(target: Any, t: engine.Tensor, seen: set[Any]) -> bool:
     """True if `target` is `t` or a live node that leads to it. `seen` are nodes known not to."""
     pending = [target]
     while pending:
-        target = end_of(pending.pop())
+        target = engine.end_of(pending.pop())
         if target is t:
             return True
-        if is_node(target) and target not in seen:
+        if engine.is_node(target) and target not in seen:
             seen.add(target)
             pending.extend(target.edges)
     return False
 
 
-def _path_to_root(node: Node, predecessors: dict[Any, Any]) -> list[str]:
+def _path_to_root(node: engine.Node, predecessors: dict[Any, Any]) -> list[str]:
     """The names of the nodes from `node` to the root."""
     path: list[str] = []
-    step: Node | None = node
+    step: engine.Node | None = node
     while step is not None:
         if step.visible:
             path.append(type(step).__name__)
@@ -372,16 +361,16 @@ def _path_to_root(node: Node, predecessors: dict[Any, Any]) -> list[str]:
     return path
 
 
-def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Iterator[Node]:
+def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Iterator[engine.Node]:
     """The nodes behind the root, breadth first; `came_from` gets the predecessor of each."""
     predecessors = {} if predecessors is None else predecessors
-    if is_node(root):
+    if engine.is_node(root):
         predecessors[root] = None
     queue = deque(predecessors)
     while queue:
         node = queue.popleft()
         yield node
-        for end in map(end_of, node.edges):
-            if is_node(end) and end not in predecessors:
+        for end in map(engine.end_of, node.edges):
+            if engine.is_node(end) and end not in predecessors:
                 predecessors[end] = node
                 queue.append(end)

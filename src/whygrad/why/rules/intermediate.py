@@ -6,22 +6,13 @@ import ast
 import re
 from typing import Any
 
+from whygrad.why import program_text
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.engine import end_of, is_tensor, node_of
 from whygrad.why.gradient_flow import leaves_from, row_name, rows_with
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
 from whygrad.why.module_owners import parameters_in, visible_variables
-from whygrad.why.program_text import (
-    called_name,
-    dotted_names,
-    last_assignment,
-    rebound_names,
-    statement_of,
-    subject_of,
-    targets_of,
-    value_of,
-)
 from whygrad.why.question import Question
 
 
@@ -29,21 +20,21 @@ def leaf_replaced(q: Question) -> Explanation | None:
     """`w = w - lr * w.grad`: the name was rebound from the leaf to the result of an operation on it."""
     node = end_of(node_of(q.t))
     made = locate(node.site)
-    subject = subject_of(q.read)
+    subject = program_text.subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
         return None
-    statement = statement_of(made)
+    statement = program_text.statement_of(made)
     if statement is None or not _comes_from_a_leaf(node, statement):
         return None
     found = rebound_explanation(made, subject)
-    value = value_of(statement)
+    value = program_text.value_of(statement)
     if found is None and _is_whole(value, made) and _leaf_made_in(value) is not None:
         # It is read under another name: `for t in (w1, w2): t.grad`.
-        answers = (rebound_explanation(made, name) for name in sorted(targets_of(statement)))
+        answers = (rebound_explanation(made, name) for name in sorted(program_text.targets_of(statement)))
         found = next((answer for answer in answers if answer is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
-        names = rebound_names(statement)
+        names = program_text.rebound_names(statement)
         found = rebound_explanation(made, names[0]) if names and _is_collection(value) else None
     return found
 
@@ -56,7 +47,7 @@ def _is_whole(value: ast.expr | None, made: SourceLocation) -> bool:
 
 def _is_collection(value: ast.expr | None) -> bool:
     return isinstance(value, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.List, ast.Tuple)) or (
-        isinstance(value, ast.Call) and called_name(value) in ("list", "tuple", "dict", "OrderedDict"))
+        isinstance(value, ast.Call) and program_text.called_name(value) in ("list", "tuple", "dict", "OrderedDict"))
 
 
 # Rows of layers: the first argument is the input, the others are the layer's parameters.
@@ -81,14 +72,14 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
 
 def rebound_explanation(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
     """The explanation if the statement at `made` rebinds the name `subject` to the result of an operation on its old value."""
-    statement = statement_of(made)
-    value = value_of(statement)
-    if statement is None or value is None or not _names_subject(subject, targets_of(statement)):
+    statement = program_text.statement_of(made)
+    value = program_text.value_of(statement)
+    if statement is None or value is None or not _names_subject(subject, program_text.targets_of(statement)):
         return None
     headline = headline or f"`{subject}.grad` is None: `{subject}` is not the leaf"
     fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
            f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
-    if isinstance(statement, ast.AugAssign) or _names_subject(subject, dotted_names(value)):
+    if isinstance(statement, ast.AugAssign) or _names_subject(subject, program_text.dotted_names(value)):
         text = (f"The name `{subject}` no longer refers to the original leaf: {made.place}, `{_first_line(statement)}`, "
                 "assigned it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is "
                 "another object now, and this one is not a leaf.")
@@ -121,7 +112,7 @@ def _leaf_made_in(value: ast.expr | None) -> ast.Call | None:
 
 
 def _makes_leaf(call: ast.Call) -> bool:
-    if called_name(call) in ("Parameter", "requires_grad_"):
+    if program_text.called_name(call) in ("Parameter", "requires_grad_"):
         return True
     return any(k.arg == "requires_grad" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
                for k in call.keywords)
@@ -166,10 +157,10 @@ def _parameter_behind(q: Question) -> str:
 
 def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocation]:
     """The assignment of the name that was read, if it is on another line than the tensor's origin."""
-    subject = subject_of(q.read)
+    subject = program_text.subject_of(q.read)
     if q.read is None or not subject.isidentifier() or not known:
         return []
-    statement = last_assignment(q.read.file, subject, q.read.line)
+    statement = program_text.last_assignment(q.read.file, subject, q.read.line)
     if statement is None or known[0].file != q.read.file or statement.lineno <= known[0].line <= (statement.end_lineno or 0):
         return []
     return [location_of_line(q.read.file, statement.lineno)]
@@ -177,7 +168,7 @@ def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocat
 
 def _retain_grad_line(q: Question) -> SourceLocation | None:
     """The last line above the read that calls `<subject>.retain_grad()`."""
-    subject = subject_of(q.read)
+    subject = program_text.subject_of(q.read)
     if q.read is None or not subject:
         return None
     for line in range(q.read.line, 0, -1):

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.why import record
+from whygrad.why import engine, record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.engine import (
-    causes_of,
-    count_backwards,
-    grad_of,
-    is_parameter,
-    is_tensor,
-    last_backward,
-    made_at,
-    next_sequence_number,
-    notes_of,
-)
 from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import expression_at, locate, locate_all, location_of_line
 from whygrad.why.optimizer_usage import computed_from, optimizer_parameters, usage_of
@@ -33,9 +22,9 @@ HEADLINE = "this step changes nothing: all gradients are None"
 def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     """A step whose parameters all have no gradient."""
     held = optimizer_parameters(optimizer)
-    if not held or any(grad_of(p) is not None for p in held):
+    if not held or any(engine.grad_of(p) is not None for p in held):
         return None
-    last = last_backward()
+    last = engine.last_backward()
     explanation = _without_backward(optimizer, held)
     if explanation is None and last is not None:
         explanation = _cleared(held, last) or _reached_unheld(watch, optimizer, held, last) or _cut_off(held)
@@ -47,10 +36,10 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
 def useless_closure(optimizer: Any) -> Explanation | None:
     """The closure of a step computed a loss but did not call backward()."""
     held = optimizer_parameters(optimizer)
-    if not held or any(map(was_reached, held)) or any(grad_of(p) is not None for p in held):
+    if not held or any(map(was_reached, held)) or any(engine.grad_of(p) is not None for p in held):
         return None
     nodes, backwards = usage_of(optimizer).begun
-    if next_sequence_number() <= nodes + 1 or count_backwards() > backwards:
+    if engine.next_sequence_number() <= nodes + 1 or engine.count_backwards() > backwards:
         return None
     return _no_backward("The closure given to step() computes a loss, but does not call backward(): nobody differentiated it",
                         "call loss.backward() in the closure, before it returns the loss.")
@@ -61,8 +50,8 @@ def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
     usage = usage_of(optimizer)
     if usage.nodes is None or any(map(was_reached, held)):
         return None
-    others = count_backwards() > usage.backwards
-    if not (computed_from(held, usage.nodes) if others else next_sequence_number() > usage.nodes + 1):
+    others = engine.count_backwards() > usage.backwards
+    if not (computed_from(held, usage.nodes) if others else engine.next_sequence_number() > usage.nodes + 1):
         return None
     of = " for its parameters" if others else ""
     return _no_backward(f"No backward() has run{of}: a loss was computed, but nobody differentiated it",
@@ -93,7 +82,7 @@ def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
         if (ledger is None or not ledger.in_loop or not ledger.times_cleared or ledger.read_count >= ledger.deposit_count
                 or not watch.is_unchanged(p)):
             continue
-        backward, made = notes_of(p).reached_by.site, made_at(optimizer)
+        backward, made = engine.notes_of(p).reached_by.site, engine.made_at(optimizer)
         return mention_uncalled_method(Explanation(
             "the parameters never change", "step-missing",
             f"backward() computes gradients {at(backward)} again and again, but step() of the optimizer made {at(made)}, which "
@@ -110,11 +99,11 @@ def _steps_in_the_text(site: Any) -> list[Any]:
 
 
 def _cleared(held: list[Any], last: Any) -> Explanation | None:
-    cleared = [p for p in held if notes_of(p).grad_log and notes_of(p).grad_log[-1][0] == "cleared"
-               and notes_of(p).reached_by is last]
+    cleared = [p for p in held if engine.notes_of(p).grad_log and engine.notes_of(p).grad_log[-1][0] == "cleared"
+               and engine.notes_of(p).reached_by is last]
     if not cleared:
         return None
-    site = notes_of(cleared[0]).grad_log[-1][1]
+    site = engine.notes_of(cleared[0]).grad_log[-1][1]
     return Explanation(
         HEADLINE, "grad-cleared",
         f"backward {at(last.site)} did fill the gradients, then they were cleared {at(site)} (zero_grad() sets .grad to None), "
@@ -125,19 +114,19 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
 def _reached_unheld(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
     """Backward reached only parameters that are in no optimizer."""
     trace = watch.trace_of(last)
-    reached = [] if trace is None else [p for p in trace.leaves if is_parameter(p) and not watch.holders(p)
+    reached = [] if trace is None else [p for p in trace.leaves if engine.is_parameter(p) and not watch.holders(p)
                                         and not _is_computed(p)]
     if not reached or any(map(was_reached, held)):
         return None
-    explanation = not_in_optimizer_explanation(None, [made_at(optimizer)], "the parameters that the last backward reached")
-    explanation.causes += locate_all(*[cause.site for cause in causes_of(reached[0])
+    explanation = not_in_optimizer_explanation(None, [engine.made_at(optimizer)], "the parameters that the last backward reached")
+    explanation.causes += locate_all(*[cause.site for cause in engine.causes_of(reached[0])
                                        if _is_loaded(cause) or cause.detail == "a deepcopy"])
     return explanation
 
 
 def _is_computed(p: Any) -> bool:
     """True for a parameter made of a computed value: nn.Parameter(theta - lr * grad), p.data = theta - lr * grad."""
-    wrapped = [cause for cause in causes_of(p) if cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy"]
+    wrapped = [cause for cause in engine.causes_of(p) if cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy"]
     return bool(record.watching.data_replacement_causes(p)) or any(not _is_loaded(cause) for cause in wrapped)
 
 
@@ -148,7 +137,7 @@ def _is_loaded(cause: Any) -> bool:
 
 def _cut_off(held: list[Any]) -> Explanation | None:
     """No parameter of this optimizer was ever reached: the cause that cuts the first one off."""
-    if any(not is_tensor(p) or was_reached(p) for p in held):
+    if any(not engine.is_tensor(p) or was_reached(p) for p in held):
         return None
     return why_never_reached(next((p for p in held if p.requires_grad), held[0]))
 
@@ -163,9 +152,9 @@ def why_never_reached(p: Any) -> Explanation | None:
 
 def clip_misplaced(parameters: Any) -> Explanation | None:
     """Gradients are clipped after a step has applied them."""
-    listed = [parameters] if is_tensor(parameters) else parameters
+    listed = [parameters] if engine.is_tensor(parameters) else parameters
     here = record.site()
-    ledgers = [ledger for p in listed if is_tensor(p) and grad_of(p) is not None
+    ledgers = [ledger for p in listed if engine.is_tensor(p) and engine.grad_of(p) is not None
                and (ledger := ledger_of(p)) is not None]
     applied = [ledger for ledger in ledgers if ledger.deposits and ledger.deposits[-1].applied]
     if not ledgers or len(applied) < len(ledgers):
@@ -197,8 +186,8 @@ class EarlyClip:
         self.always_empty = True
 
     def note_clip(self, parameters: Any) -> None:
-        listed = [p for p in ([parameters] if is_tensor(parameters) else parameters) if is_tensor(p)]
-        self.always_empty = self.always_empty and all(grad_of(p) is None for p in listed)
+        listed = [p for p in ([parameters] if engine.is_tensor(parameters) else parameters) if engine.is_tensor(p)]
+        self.always_empty = self.always_empty and all(engine.grad_of(p) is None for p in listed)
         for p in listed if self.always_empty else ():
             self.clipped.add(p)
 
@@ -207,7 +196,7 @@ class EarlyClip:
         applied = [p for p in self.clipped if (ledger := ledger_of(p)) is not None and ledger.applied_backwards]
         if not self.always_empty or not applied:
             return None
-        backward = notes_of(applied[0]).reached_by.site
+        backward = engine.notes_of(applied[0]).reached_by.site
         return Explanation(
             "this clipping has no effect", "clip-misplaced",
             f"Whenever the gradients are clipped {at(self.site)}, there are none yet (.grad is None): backward() comes later, "

@@ -7,11 +7,11 @@ import platform
 import shlex
 import sys
 import time
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
+from whygrad.cli import version
 from whygrad.why.engine import description
 from whygrad.why.sections.text import count_of
 
@@ -34,18 +34,10 @@ def run_info(script: str | None, watch: Any, ended: str) -> str:
         entries["trained parameters"] = f"{len(watch.audit.parameters()):,}"
     ran_on = description()
     entries["engine"] = f"{ran_on['name']} {ran_on['version']} ({ran_on['device']})"
-    entries["versions"] = (f"whygrad {_version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+    entries["versions"] = (f"whygrad {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
                            f"{platform.system()} {platform.machine()}")
     rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(text)}</dd></div>" for name, text in entries.items())
     return f'<section id="run" class="sheet" aria-label="Run"><h2>Run</h2><dl>{rows}</dl></section>'
-
-
-def _version() -> str:
-    """The package's; `whygrad.__version__` is torch's while whygrad stands in for it."""
-    try:
-        return metadata.version("whygrad")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def duration(seconds: float) -> str:

@@ -11,17 +11,17 @@ from typing import Any
 
 from whygrad.base.frames import is_internal
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions, of_outermost, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.statements import Statements
 from whygrad.why.audit.values import same, sample
 from whygrad.why.causes import at
-from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of
+from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of, version_of
 from whygrad.why.locations import locate, location_of_line
 from whygrad.why.program_text import lines_matching, statements
-from whygrad.why.record import Reference, Site
+from whygrad.why.record import Reference, Site, callers
 from whygrad.why.run_facts import drop_oldest
 
 # Names of things that are meant to stay behind what is trained.
@@ -50,6 +50,8 @@ class Aliases(Subject):
         self._stored: dict[Site, set[int]] = {}
         # Networks that are averages by their name, by id: name, sample of the weights, file, and whether they are still there.
         self._averages: dict[int, tuple[Any, str, Any, str, bool]] = {}
+        # Networks beside the trained ones that have running statistics, by id: samples of a weight and of the statistics.
+        self._copies: dict[int, tuple[Any, Any, dict[str, Any]]] = {}
         # The lines that made inputs of models.
         self._of_inputs: set[Site] = set()
         # The lines of the calls of load_state_dict.
@@ -72,6 +74,10 @@ class Aliases(Subject):
     def _examine(self, names: dict[str, Any], frame: FrameType, record: OptimizerRecord) -> None:
         modules = [(name, value) for name, value in list(names.items())[:200] if is_module(value)]
         for name, value in modules:
+            p = next(iter(value.parameters()), None)
+            statistics = {key: sample(b) for key, b in value.named_buffers() if "running_" in key}
+            if p is not None and statistics and id(p) not in record.held_ids and len(self._copies) < MAX_SITES:
+                self._copies.setdefault(id(value), (value, sample(p), statistics))
             self._examine_average(name, value, frame, record)
             for other, module in modules:
                 if value is module and COPIES.search(name) and not COPIES.search(other) and any(
@@ -103,6 +109,7 @@ class Aliases(Subject):
             if shared and len(shared) == len(own):
                 self._loaded[site] = type(owner).__name__
 
+    @of_functions(*CHANGING, and_those=lambda name: name.startswith("__i") or name.endswith("_"))
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         is_arithmetic = name in CHANGING or (name.startswith("__i") and name.endswith("__") and name != "__init__")
@@ -112,11 +119,12 @@ class Aliases(Subject):
         whole = None if t.requires_grad else base_of(t)
         if whole is None or whole.requires_grad:
             return
-        if call.site[0] is not None and call.site[0].co_name == "__getitem__":
+        if any(code is not None and code.co_name == "__getitem__" for code, _ in (call.site, *callers())):
             self._stored.setdefault(call.site, set()).add(self.audit.round)
         elif is_arithmetic and kind_of(t) == "f" and self.audit.is_observing:
             self._note_part(call.site, t, whole)
 
+    @of_outermost
     def module_called(self, call: ModuleCall) -> None:
         if not call.depth and self._parts:
             for x in tensors_of(call):
@@ -170,6 +178,28 @@ class Aliases(Subject):
                               causes=(site,), symptom="wrong-value")
         yield from self._never_updated()
         yield from self._still_averages()
+        yield from self._still_statistics()
+
+    def _still_statistics(self) -> Iterator[Finding]:
+        """The weights of a copy follow those of the trained network, and its running statistics do not."""
+        held = {id(p) for r in self.audit.optimizers.values() for p in r.parameters}
+        trained = [root for root in self.audit.modules.roots.values() if any(id(p) in held for p in root.parameters())]
+        for module, before, statistics in self._copies.values():
+            p, now = next(iter(module.parameters())), dict(module.named_buffers())
+            others = [dict(root.named_buffers()) for root in trained if type(root) is type(module) and root is not module]
+            is_still = all(same(old, sample(now[key])) for key, old in statistics.items() if key in now)
+            if id(p) not in held and is_still and not same(before, sample(p)) and any(
+                    not same(old, sample(other[key])) for other in others for key, old in statistics.items() if key in other):
+                yield finding("copies", "copy-not-updated", "a copy follows the weights, and not the running statistics",
+                              f"The weights of a {type(module).__name__} are updated {at(version_of(p).site)} from those of "
+                              f"the trained "
+                              f"one, but its {count_of(len(statistics), 'running statistic')} (`{next(iter(statistics))}`) are "
+                              f"those "
+                              "that it was made with: they are buffers, not parameters, and batch norm in evaluation mode "
+                              "normalises with them.",
+                              "copy the buffers too: for b, c in zip(copy.buffers(), model.buffers()): b.copy_(c).",
+                              causes=(version_of(p).site,), symptom="wrong-value")
+                return
 
     def _still_averages(self) -> Iterator[Finding]:
         steps = max([record.steps for record in self.audit.optimizers.values()], default=0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -50,6 +50,7 @@ class Attention(Subject):
         self._tokens: np.ndarray | None = None
         self._masks: dict[Site, tuple[set[int], set[int], Any]] = {}
 
+    @of_functions("softmax", "scaled_dot_product_attention", "masked_fill", "masked_fill_", *PASSING, *PRODUCTS)
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         if name == "softmax":
@@ -69,7 +70,7 @@ class Attention(Subject):
 
     def module_called(self, call: ModuleCall) -> None:
         given = call.args[0] if call.args else None
-        if hasattr(call.module, "num_embeddings") and is_tensor(given) and kind_of(given) == "i" and len(shape_of(given)) == 2:
+        if "num_embeddings" in vars(call.module) and is_tensor(given) and kind_of(given) == "i" and len(shape_of(given)) == 2:
             self._tokens = array_of(given)
         for name in HIDING:
             if is_tensor(call.kwargs.get(name)):

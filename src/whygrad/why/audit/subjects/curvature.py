@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, of_functions
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_tensor, node_of
-from whygrad.why.gradient_flow import BOUNDED, RECTIFIED
+from whygrad.why.engine import array_of, causes_of, is_node, is_parameter, is_tensor, node_of, size_of, source_of
+from whygrad.why.gradient_flow import BOUNDED, RECTIFIED, leaves_from
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_TIMES = 3
 MAX_SITES = 64
+# A weight that is made of a gradient is a factor; what the loss asks of a derivative, it adds up.
+ADDING = {"add", "sub", "__add__", "__sub__", "__radd__", "__rsub__"}
 PIECEWISE = RECTIFIED | BOUNDED
 
 
@@ -29,15 +33,34 @@ class Curvature(Subject):
         # Ids of gradients that have a graph: the first derivatives.
         self._first: dict[int, Any] = {}
         self._activations: dict[Site, str] = {}
+        # Lines of autograd.grad that differentiate by data without a graph, and the rounds in which arithmetic used the result
+        # beside something that depends on parameters.
+        self._of_data: set[Site] = set()
+        self._constant: dict[tuple[Site, Site], set[int]] = {}
 
+    @of_functions(*PIECEWISE, *ADDING)
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         if name in PIECEWISE:
             self._activations.setdefault(call.site, name)
             drop_oldest(self._activations, MAX_SITES)
+        elif self._of_data and name in ADDING and len(call.args) > 1 and all(map(is_tensor, call.args[:2])):
+            for own, other in (call.args[:2], call.args[1::-1]):
+                if (is_node(source_of(own)) and not other.requires_grad and size_of(other) == size_of(own) > 1
+                        and not _is_direction(array_of(other))):
+                    for cause in causes_of(other):
+                        if cause.kind == "no-create-graph" and cause.site in self._of_data and self._depends(own):
+                            self._constant.setdefault((cause.site, call.site), set()).add(self.audit.round)
+                            drop_oldest(self._constant, MAX_SITES)
 
-    def graded(self, outputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, site: Site) -> None:
+    def _depends(self, t: Any) -> bool:
+        return any(map(is_parameter, leaves_from([source_of(t)])))
+
+    def graded(self, outputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, given: tuple[Any, ...],
+               site: Site) -> None:
         """autograd.grad has returned."""
+        if not create_graph and any(t.is_leaf and not is_parameter(t) for t in given if is_tensor(t)):
+            self._of_data.add(site)
         is_second = any(self._comes_from_first(t) for t in outputs)
         if is_second:
             values = [r for r in results if is_tensor(r)]
@@ -73,6 +96,14 @@ class Curvature(Subject):
         return bool(self._second)
 
     def findings(self) -> Iterator[Finding]:
+        for (graded, used), rounds in self._constant.items():
+            if len(rounds) >= MIN_TIMES:
+                yield finding("curvature", "no-create-graph", "a derivative in the loss is a constant for the optimizer",
+                              f"autograd.grad {at(graded)} was called without create_graph=True, so its result has no history; "
+                              f"{at(used)} it is combined with something that depends on the parameters, in "
+                              f"{count_of(len(rounds), 'observed step')}. The loss changes with it, but no gradient flows "
+                              "through it: the parameters do not learn what it asks for.",
+                              "pass create_graph=True to autograd.grad.", at=graded, causes=(graded, used), symptom="wrong-value")
         for site, (times, zeros) in self._second.items():
             if times < MIN_TIMES or zeros < times or not self._activations:
                 continue
@@ -85,3 +116,11 @@ class Curvature(Subject):
                           "use a smooth activation (tanh, softplus, SiLU, GELU) where curvature matters.",
                           causes=(site, where), symptom="zero")
 
+
+def _is_direction(values: np.ndarray) -> bool:
+    """Whether its rows, or its samples, have one length: an adversarial perturbation, which is meant to be a constant."""
+    for rows in (values.reshape(-1, values.shape[-1]), values.reshape(len(values), -1)) if values.ndim > 1 else ():
+        lengths = np.linalg.norm(rows, axis=1)
+        if rows.shape[1] > 1 and np.ptp(lengths) <= 1e-3 * lengths.max():
+            return True
+    return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
-from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import sample
@@ -71,6 +71,7 @@ class Detaching(Subject):
         # By the lines of the two backward passes.
         self._mixed: dict[tuple[Site, Site], Mixed] = {}
 
+    @of_functions("mul", "__mul__", "__rmul__")
     def called(self, call: Call) -> None:
         if call.name.rpartition(".")[2] not in ("mul", "__mul__", "__rmul__") or len(call.args) < 2:
             return

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_tensor, kind_of, shape_of, size_of
+from whygrad.why.engine import array_of, is_node, is_tensor, kind_of, shape_of, size_of, source_of
 from whygrad.why.locations import locate
 from whygrad.why.program_text import statement_of
 from whygrad.why.record import Site
@@ -40,7 +40,11 @@ class Indexing(Subject):
         self._padding: dict[int, tuple[Any, set[int], set[int], Site]] = {}
         # By line: rounds in which each row's smallest element was the one of the diagonal, and those in which not.
         self._nearest: dict[Site, tuple[set[int], set[int], int]] = {}
+        # By line of a loss over a square of scores: whether each element competes with itself.
+        self._compared: dict[Site, list[bool]] = {}
+        self._scores: dict[Site, tuple[Site, ...]] = {}
 
+    @of_functions("__setitem__", *SMALLEST)
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         if name == "__setitem__" and len(call.args) == 3:
@@ -88,8 +92,8 @@ class Indexing(Subject):
         drop_oldest(self._nearest, MAX_SITES)
 
     def module_called(self, call: ModuleCall) -> None:
-        padding, given = getattr(call.module, "padding_idx", None), call.args[0] if call.args else None
-        if padding is None or not hasattr(call.module, "num_embeddings") or not is_tensor(given) or kind_of(given) != "i":
+        padding, given = vars(call.module).get("padding_idx"), call.args[0] if call.args else None
+        if padding is None or "num_embeddings" not in vars(call.module) or not is_tensor(given) or kind_of(given) != "i":
             return
         tokens = array_of(given)
         if tokens.ndim == 2 and tokens.shape[1] == 1:
@@ -104,6 +108,23 @@ class Indexing(Subject):
         elif tokens.ndim == 1 and (tokens == padding).any() and not (tokens == padding).all():
             among.add(self.audit.round)
         drop_oldest(self._padding, MAX_SITES)
+
+    def loss_called(self, call: Call) -> None:
+        """Scores of a batch against itself, as of a contrastive loss: symmetric, and greatest where both are the same."""
+        scores, target = call.argument(0, "input"), call.argument(1, "target")
+        if not (self.audit.is_observing and call.name.endswith("cross_entropy") and is_tensor(scores) and is_tensor(target)):
+            return
+        shape = shape_of(scores)
+        if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 4 or shape_of(target) != shape[:1]:
+            return
+        values = array_of(scores)
+        diagonal = values.diagonal()
+        is_own = (diagonal >= values.max(1) - 1e-6).mean() > 0.95 and (array_of(target) != np.arange(len(values))).all()
+        self._compared.setdefault(call.site, []).append(bool(is_own and np.allclose(values, values.T, rtol=1e-3, atol=1e-4)))
+        source = source_of(scores)
+        self._scores[call.site] = (source.site,) if is_node(source) else ()
+        del self._compared[call.site][MIN_ROUNDS + 8:]
+        drop_oldest(self._compared, MAX_SITES)
 
     def was_seen(self, check: str) -> bool:
         return bool({"index-writes": self._adds, "padding-row": self._padding}.get(check, self._nearest))
@@ -126,6 +147,15 @@ class Indexing(Subject):
                               "sample is no sequence with padding. This row is zero, gets no gradient, and stays as it is.",
                               "leave out padding_idx, or let the real indices begin at 1.",
                               at=site, causes=(self.audit.modules.made_at(module), site), symptom="zero")
+        for site, compared in self._compared.items():
+            if len(compared) >= MIN_ROUNDS and all(compared):
+                yield finding("own-neighbour", "self-compared", "each element is among its own candidates",
+                              f"cross_entropy {at(site)} takes rows of a square of scores, those of a batch with itself: it is "
+                              "symmetric, and the score of an element with itself, the greatest of its row, stands among the "
+                              f"candidates in all {len(compared)} observed steps, though it is never the target. What pulls an "
+                              "element from itself drowns what it should learn.",
+                              "leave the diagonal out: scores.masked_fill(torch.eye(n, dtype=torch.bool), -inf).",
+                              causes=(site, *self._scores.get(site, ())), symptom="wrong-value")
         for site, (bad, fine, size) in self._nearest.items():
             if len(bad) >= MIN_ROUNDS and not fine:
                 yield finding("own-neighbour", "term-without-influence", "the nearest element of each is itself",

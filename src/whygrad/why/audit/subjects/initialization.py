@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, of_functions
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import is_parameter
@@ -27,6 +27,7 @@ class Initialization(Subject):
         # How often a line has drawn a parameter: (its id, the line) -> a reference to it, and the count.
         self._drawn: dict[tuple[int, Site], tuple[Reference, int]] = {}
 
+    @of_functions(*DRAWING)
     def called(self, call: Call) -> None:
         if self.audit.round or call.name.rpartition(".")[2] not in DRAWING or len(self._drawn) >= MAX_PARAMETERS:
             return

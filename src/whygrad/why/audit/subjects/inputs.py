@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
+from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.values import checksum
@@ -86,6 +86,7 @@ class Inputs(Subject):
             batches = 2  # an iterable dataset has no length
         self._loaders[site] = rounds, batches
 
+    @of_outermost
     def module_called(self, call: ModuleCall) -> None:
         if call.depth or not is_grad_enabled() or not call.module.training:
             return
@@ -107,9 +108,10 @@ class Inputs(Subject):
                 history.has_other_samples = not all(_has_equal_rows(array_of(x)) for x in tensors_of(call))
         for x in tensors_of(call):  # a second argument may say what the first does not
             values = array_of(x)
-            if values.size and values.dtype.kind in "fiu":
+            if values.size and values.dtype.kind in "fiu" and not history.low < history.high:
                 history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
-        if array.ndim == 2 and array.shape[1] <= MAX_FEATURES and array.dtype.kind == "f":
+        if (array.ndim == 2 and array.shape[1] <= MAX_FEATURES and array.dtype.kind == "f"
+                and (history.lows is None or history.highs is None or (history.lows == history.highs).any())):
             lows, highs = array.min(0), array.max(0)
             if history.lows is not None and history.lows.shape == lows.shape:
                 lows, highs = np.minimum(lows, history.lows), np.maximum(highs, history.highs)  # type: ignore[arg-type]

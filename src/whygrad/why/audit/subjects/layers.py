@@ -122,11 +122,13 @@ class Layers(Subject):
         seen.note(self.audit.round, p >= MAX_DROPPED)
 
     def module_called(self, call: ModuleCall) -> None:
+        module, output = call.module, call.output
+        kind = type(module).__name__
+        if call.depth and "BatchNorm" not in kind:
+            return
         given = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
         if not call.depth:
             self._batch = shape_of(given)[0] if given is not None and len(shape_of(given)) > 1 else 0
-        module, output = call.module, call.output
-        kind = type(module).__name__
         if "BatchNorm" in kind and module.training:
             self._note_batch_norm(module, call)
         if call.depth or not is_grad_enabled() or not module.training or not is_tensor(output) or not output.requires_grad:

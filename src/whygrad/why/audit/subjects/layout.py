@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from whygrad.why.audit.finding import Finding, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, of_functions
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import is_parameter, is_tensor, shape_of
@@ -30,6 +30,7 @@ class Layout(Subject):
         self._mixed: dict[Site, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
         self._was_seen = False
 
+    @of_functions(*RESHAPING)
     def called(self, call: Call) -> None:
         if call.name.rpartition(".")[2] not in RESHAPING or not is_tensor(call.result):
             return

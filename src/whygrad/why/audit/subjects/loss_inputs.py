@@ -207,6 +207,8 @@ def _look(values: np.ndarray) -> str:
     if values.ndim < 2 or values.shape[1] < 2 or values.dtype.kind != "f" or not values.size:
         return "unknown"
     with np.errstate(all="ignore"):
-        if (values >= 0).all():
-            return "probabilities" if np.allclose(values.sum(1), 1, atol=1e-3) else "other"
-        return "log-probabilities" if np.allclose(np.exp(values).sum(1), 1, atol=1e-3) else "other"
+        is_positive = values.min() >= 0
+        sums = (values if is_positive else np.exp(values)).sum(1)
+        if not np.abs(sums - 1).max() <= 1e-3:
+            return "other"
+        return "probabilities" if is_positive else "log-probabilities"

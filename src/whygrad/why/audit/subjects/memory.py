@@ -60,14 +60,22 @@ class Memory(Subject):
     def round_ended(self, number: int) -> None:
         self._walked = {}
         self._scalars = [scalar for scalar in self._scalars if scalar[1]() is not None]
-        nodes = [(made_in, node) for made_in, reference in self._scalars if made_in < number
-                 and (node := reference()) is not None] if self.audit.is_observing else []
-        ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps} if nodes else set()
-        alive = {made_in for made_in, node in nodes if node not in ours}  # and not held by the watch itself alone
-        if len(alive) > self._kept[1]:
-            self._kept = number, len(alive)
-        if number + 1 in COUNTED and len(alive) > 1:  # one may be in a variable that the next step overwrites
+        alive = self._alive(number) if self.audit.is_observing else 0
+        if alive > self._kept[1]:
+            self._kept = number, alive
+        if number + 1 in COUNTED and alive > 1:  # one may be in a variable that the next step overwrites
             self._count(number)
+
+    def _alive(self, number: int) -> int:
+        """Of how many earlier rounds a scalar that one line made is alive with its graph, and not held by the watch alone."""
+        nodes = [(made_in, node) for made_in, reference in self._scalars
+                 if made_in < number and (node := reference()) is not None]
+        ours = {step.node for trace in self.audit.watch.traces_latest_first() for step in trace.steps} if nodes else set()
+        rounds: dict[Site, set[int]] = {}
+        for made_in, node in nodes:
+            if node not in ours:
+                rounds.setdefault(node.site, set()).add(made_in)
+        return max(map(len, rounds.values()), default=0)
 
     def called(self, call: Call) -> None:
         """A scalar is remembered weakly: while none of earlier rounds is alive, nothing needs to be counted."""

@@ -85,12 +85,13 @@ class Modes(Subject):
             self._mode_of(module).eval_at = site
 
     def after_step(self, record_: OptimizerRecord) -> None:
-        for root in self._trained_roots(record_):
+        roots = self._trained_roots(record_)
+        for root in roots:
             mode = self._mode_of(root)
             if root.training:
                 mode.steps_in_training += 1
                 mode.latest_in_evaluation = 0
-            else:
+            elif not any(other.training and _share(other, root) for other in roots):  # else it is trained as a part of that one
                 mode.latest_in_evaluation += 1
 
     def _trained_roots(self, record_: OptimizerRecord) -> list[Any]:
@@ -164,6 +165,9 @@ class Modes(Subject):
             for root in self._trained_roots(r) if r.steps else ():
                 if self._last_called is not None and not any(m is self._last_called for m in root.modules()):
                     continue  # another model's
+                if self._last_called is None and any(type(m) is type(root) and m is not root and not _share(m, root)
+                                                     for m in self.audit.modules.roots.values()):
+                    continue  # it may be that of its copy
                 mode = self._mode_of(root)
                 is_training = any(m.training for m in root.modules() if _has_mode(m))
                 mode.evaluated[is_training] += 1
@@ -303,3 +307,8 @@ def _has_mode(module: Any) -> bool:
     if "BatchNorm" in name or "InstanceNorm" in name:
         return bool(getattr(module, "track_running_stats", False))
     return bool(isinstance(getattr(module, "dropout", None), float) and module.dropout > 0)
+
+
+def _share(a: Any, b: Any) -> bool:
+    """Whether two models have a parameter in common."""
+    return not {id(p) for p in a.parameters()}.isdisjoint(map(id, b.parameters()))

@@ -23,6 +23,7 @@ from whygrad.why.engine import (
     grad_of,
     is_module,
     is_near,
+    is_sparse,
     notes_of,
     shape_of,
     size_of,
@@ -45,6 +46,8 @@ ROUNDED, ROUNDED_SHORT = 1e-6, 1e-2
 ROUNDING = 1e-6
 # Values beside which float32 rounds usual updates away.
 LARGE = 1e3
+# Elements of a larger parameter by which its movement is measured, if all of it moves.
+MEASURED = 1024
 # Values remembered of each parameter, to recognize that it is set back.
 MAX_SAMPLES = 16
 # A write by somebody else that changes the weights by more than this share is a reset.
@@ -69,9 +72,11 @@ class Moves:
         self.gradients = Series()
         # Share of the elements with a gradient that a step left as they were.
         self.unchanged_share = Series()
-        # A copy of its values before the step of an observed round, where the parameter is, and their norm.
+        # Before the step of an observed round: a copy of its values, where the parameter is, or some of them on the host; and
+        # their norm. Of a parameter that was measured by some, the number of elements that each stands for.
         self.before: Any = None
         self.size_before = 0.0
+        self.each_stands_for = 0.0
         # Set back to the value of a round: (round, the earlier round, the line); large writes by others: (round, the line).
         self.set_back: list[tuple[int, int, Site | None]] = []
         # Steps that were undone for the most part: (round, the line); the values before the last observed step.
@@ -139,13 +144,31 @@ class Movement(Subject):
                 self._note_write(known)
             known.version_before = version_of(p).value
         if self.audit.is_observing:
-            found = zip(looked_at, copies_of(looked_at), norms(looked_at), samples(looked_at), strict=True)
             sizes = self.audit.gradient_norms(record)
-            for p, copy, size, values in found:
+            for p, values in zip(looked_at, samples(looked_at), strict=True):
                 known = self.moves[id(p)]
-                known.before, known.size_before, known.sample_before = copy, size, values
+                known.sample_before = values
                 if id(p) in sizes:
                     known.gradients.add(self.audit.round, sizes[id(p)])
+            self._copy(looked_at)
+
+    def _copy(self, parameters: list[Any]) -> None:
+        """Remember the values before a step: some where all of a large parameter moves, else all of them."""
+        large = [p for p in parameters if size_of(p) > 2 * MEASURED and not _is_short(p)]
+        grads = [g for p in large if (g := grad_of(p)) is not None and not is_sparse(g)]
+        given = {id(g): np.count_nonzero(values) > 0.5 * values.size for g, values in zip(grads, samples(grads), strict=True)}
+        large = [p for p in large if (g := grad_of(p)) is None or given.get(id(g), False)]
+        for p, values in zip(large, samples(large, MEASURED), strict=True):
+            known = self.moves[id(p)]
+            known.each_stands_for = size_of(p) / values.size
+            known.before, known.size_before = values, norm(values) * math.sqrt(known.each_stands_for)
+            if known.size_before > LARGE * math.sqrt(size_of(p)):
+                known.before = None  # updates may be lost by rounding: each element counts
+        measured = {id(p) for p in large if self.moves[id(p)].before is not None}
+        others = [p for p in parameters if id(p) not in measured]
+        for p, copy, size in zip(others, copies_of(others), norms(others), strict=True):
+            known = self.moves[id(p)]
+            known.before, known.size_before, known.each_stands_for = copy, size, 0.0
 
     def _was_written(self, p: Any, known: Moves, record: OptimizerRecord) -> bool:
         """Whether somebody else has written it since the last step that was looked at."""
@@ -196,8 +219,12 @@ class Movement(Subject):
             known.version_after, known.steps_after = version, record.steps
             known.sample_after = sampled[i] if sampled is not None else sample(p) if known.is_written else None
         measured = [m for p in looked_at if (m := self.moves[id(p)]).before is not None]
-        alike = [m for m in measured if tuple(m.before.shape) == shape_of(m.p)]
+        alike = [m for m in measured if not m.each_stands_for and tuple(m.before.shape) == shape_of(m.p)]
         distance = dict(zip(map(id, alike), distances([m.p for m in alike], [m.before for m in alike]), strict=True))
+        by_some = [m for m in measured if m.each_stands_for]
+        for m, values in zip(by_some, samples([m.p for m in by_some], MEASURED), strict=True):
+            if values.shape == m.before.shape:
+                distance[id(m)] = norm(values - m.before) * math.sqrt(m.each_stands_for)
         for m in measured:
             moved = distance.get(id(m), 0.0)
             gradient, rate = gradients.get(id(m.p), 0.0) if m.p.requires_grad else 0.0, rates.get(id(m.p), 0.0)
@@ -220,7 +247,8 @@ class Movement(Subject):
         size, grad = known.size_before, grad_of(p)
         known.ratios.add(self.audit.round, moved / size if size else float(moved > 0))
         # Only small types and large values can lose updates by rounding (see _rounded_away).
-        if grad is not None and p.requires_grad and tuple(known.before.shape) == shape_of(grad) == shape_of(p) and (
+        if not known.each_stands_for and grad is not None and p.requires_grad and (
+                tuple(known.before.shape) == shape_of(grad) == shape_of(p)) and (
                 _is_short(p) or size > LARGE * math.sqrt(size_of(p))):
             has_gradient = array_of(grad) != 0
             count = int(np.count_nonzero(has_gradient))

@@ -119,7 +119,8 @@ class Optimizers(Subject):
 def _extent(optimizer: Any) -> tuple[int, float, int]:
     """The numbers of tensors in an optimizer's state, of steps it counts for the first parameter, and of parameters."""
     state = vars(optimizer).get("state", {})
-    entries = sum(len(values) for values in state.values())
-    first: dict[str, Any] = next(iter(state.values()), {})
+    of_parameters = [values for values in state.values() if isinstance(values, dict)]  # Lamb has a tensor of its own beside them
+    entries = sum(len(values) for values in of_parameters)
+    first: dict[str, Any] = next(iter(of_parameters), {})
     count = first.get("step", 0) if "func_evals" not in first else 0  # LBFGS counts otherwise, and drops old directions
     return entries if "func_evals" not in first else 1, float(getattr(count, "_array", count)), len(state)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.observation import ModuleCall, of_outermost
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -36,6 +36,7 @@ class Padding(Subject):
         # By line: the last tokens of sequences, and whether one of them ever had a label.
         self._ends: dict[Site, tuple[set[int], bool]] = {}
 
+    @of_outermost
     def module_called(self, call: ModuleCall) -> None:
         self._note_attended(call)
         labels, mask = call.kwargs.get("labels"), call.kwargs.get("attention_mask")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
+from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -73,6 +73,7 @@ class Pairing(Subject):
             drop_oldest(self._zipped, MAX_SITES)
         self._last_iterated = site, self.audit.round, weakref.ref(loader)
 
+    @of_outermost
     def module_called(self, call: ModuleCall) -> None:
         if call.depth == 0:
             self._calls += 1

@@ -96,6 +96,22 @@ class Rates(Subject):
             yield from self._inverted(rate.record)
         for known in self.audit.schedulers.values():
             yield from self._schedule(known)
+            yield from self._factor(known)
+
+    def _factor(self, known: SchedulerRecord) -> Iterator[Finding]:
+        """LambdaLR multiplies the rate by what its function returns."""
+        functions = getattr(known.scheduler, "lr_lambdas", ())
+        for base, function in zip(getattr(known.scheduler, "base_lrs", ()), functions, strict=False):
+            factors = [float(function(n)) for n in (0, 1, max(known.steps, 2))] if known.kind == "LambdaLR" else []
+            if factors and base < 0.1 and abs(factors[0] - base) < 1e-6 * base and max(factors) <= base:
+                yield finding("schedule", "schedule-wrong", "the schedule multiplies the rate by the rate",
+                              f"The function of LambdaLR, made {at(known.made_at)}, returns {factors[0]:g} at the beginning, "
+                              f"which "
+                              f"is the optimizer's own rate: LambdaLR takes it for a factor, so the rate is {base:g} * "
+                              f"{factors[0]:g} = {base * factors[0]:.3g}.",
+                              "return a factor (1.0 at the beginning), not a rate.",
+                              causes=(known.made_at, *known.callers[:1]), symptom="wrong-value")
+                return
 
     def _in_defaults(self, rate: Rate) -> Iterator[Finding]:
         record, values = rate.record, rate.values

@@ -15,7 +15,7 @@ import numpy as np
 
 from whygrad.why import engine
 from whygrad.why.audit.finding import Finding
-from whygrad.why.audit.observation import Call, ModuleCall, tensors_of
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions, tensors_of
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.distributed import WRAPPER, Distributed
@@ -158,6 +158,7 @@ class Replicas(Subject):
         lines = [*assigned, *self._written_at.get(address_of(g), ()), self._clipped_at.get(id(p))]
         return list(dict.fromkeys(line for site in lines if (line := locate(site)) is not None))
 
+    @of_functions("__setitem__", and_those=lambda name: name.startswith("__i") or name.endswith("_"))
     def called(self, call: Call) -> None:
         if self.is_compared and writes_in_place(call) and not engine.running_backward():
             self._written_at.setdefault(address_of(call.args[0]), []).append(call.site)

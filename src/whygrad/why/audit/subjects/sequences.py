@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -62,9 +62,10 @@ class Sequences(Subject):
         given = call.args[0] if call.args else None
         if is_tensor(given):
             shape = shape_of(given)
-            if hasattr(call.module, "num_embeddings") and kind_of(given) == "i" and len(shape) == 2:
+            own = vars(call.module)
+            if "num_embeddings" in own and kind_of(given) == "i" and len(shape) == 2:
                 self._tokens = [*self._tokens[-3:], (array_of(given).copy(), call.site)]
-            elif getattr(call.module, "batch_first", None) is False and hasattr(call.module, "hidden_size") and len(shape) == 3:
+            elif own.get("batch_first") is False and "hidden_size" in own and len(shape) == 3:
                 self._recurrent = shape, call.module, call.site
         labels, fed = call.kwargs.get("labels"), call.kwargs.get("decoder_input_ids")
         if not call.depth and is_tensor(labels) and is_tensor(fed) and shape_of(labels) == shape_of(fed) and call.module.training:
@@ -75,6 +76,7 @@ class Sequences(Subject):
         if not call.depth and is_tensor(labels):
             self._labelled = [*lines_of(self.audit.provenance.of(labels))[:3], call.site]
 
+    @of_functions("tril", "triu", "softmax", "scaled_dot_product_attention", "multi_head_attention_forward")
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         if name in ("tril", "triu") and call.site not in self._masking and len(self._masking) < MAX_TIMES:

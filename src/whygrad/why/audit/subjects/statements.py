@@ -51,7 +51,8 @@ class Statements(Subject):
 
     def __init__(self, audit: Any) -> None:
         super().__init__(audit)
-        self._seen: set[Site] = set()
+        # Sites, by id of their code: its hash takes time in proportion to its length.
+        self._seen: set[tuple[int, int]] = set()
         self._dropped: dict[int, Dropped] = {}
         # Statements in a loop whose names are overwritten in each turn, by line: (position in a tuple, name). What they made
         # since the last backward, and the rounds in which the last of several was a summand of the loss.
@@ -60,9 +61,10 @@ class Statements(Subject):
         self._lost: dict[tuple[Site, str], dict[int, int]] = {}
 
     def called(self, call: Call) -> None:
-        if call.site in self._seen or len(self._seen) > MAX_SITES or call.site[0] is None:
+        site = id(call.site[0]), call.site[1]
+        if site in self._seen or len(self._seen) > MAX_SITES or call.site[0] is None:
             return
-        self._seen.add(call.site)
+        self._seen.add(site)
         if not is_tensor(call.result) or any(call.result is a for a in call.args) or call.kwargs.keys() & {"out", "inplace"}:
             return
         tensors = [a for a in call.args if is_tensor(a)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call, ModuleCall
+from whygrad.why.audit.observation import Call, ModuleCall, of_functions
 from whygrad.why.audit.provenance import Made, lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
@@ -27,6 +27,7 @@ MAX_SITES = 64
 MIN_BATCH = 8
 MAX_KINDS = 5
 FILLED = {"ones", "zeros", "full", "ones_like", "zeros_like", "full_like", "new_ones", "new_zeros", "new_full"}
+REGRESSING = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "gaussian_nll_loss"}
 CLASSIFYING = {"cross_entropy", "nll_loss"}
 
 
@@ -115,6 +116,7 @@ class Targets(Subject):
         if self.audit.is_observing and self._input is not None:
             self._compare(history, target)
 
+    @of_functions("mul", "__mul__", "__rmul__")
     def called(self, call: Call) -> None:
         """A loss of single elements is multiplied by a mask."""
         name = call.name.rpartition(".")[2]
@@ -151,7 +153,7 @@ class Targets(Subject):
         if is_tensor(weight):
             history.weightless = np.flatnonzero(array_of(weight) == 0).tolist()
             history.weight_made = self.audit.provenance.of(weight) or history.weight_made
-        inside = values[(values >= 0) & (values < classes)].astype(np.int64)
+        inside = values[(values >= 0) & (values < classes)].astype(np.intp)
         counts = np.bincount(inside.reshape(-1), minlength=classes)
         history.histogram = counts if history.histogram is None else history.histogram + counts
 
@@ -285,6 +287,15 @@ class Targets(Subject):
     def _converted(self, history: TargetHistory) -> Iterator[Finding]:
         """Labels that a conversion to a smaller integer, or to bool, has merged."""
         for made in () if history.made is None else (history.made, *history.made.ancestors()):
+            if made.cut and history.name in REGRESSING:
+                yield finding("classes", "label-dtype", "real-valued targets are cut to integers",
+                              f"The targets of {history.name} {at(history.site)} are real numbers, and were converted to "
+                              f"integers "
+                              f"{at(made.site)}: what stands behind the point is lost, and all between -1 and 1 becomes 0.",
+                              "keep them as floating-point numbers "
+                              "(.float()).", at=history.site, causes=(made.site, history.site),
+                              symptom="wrong-value")
+                return
             if made.capacity and history.width > made.capacity:
                 here = locate(made.site)
                 lines = [] if here is None else lines_matching(here.file, r"\b(uint8|int8|ubyte|byte)\b")

@@ -78,6 +78,9 @@ class Terms(Subject):
         self._counts: dict[Site, set[int]] = {}
         self._passes: dict[Site, dict[int, int]] = {}
         self._constants: dict[Site, set[int]] = {}
+        # Results of loss functions since the last backward, by sequence number; the signs of their gradients, in order, by line.
+        self._losses: dict[int, tuple[str, Site]] = {}
+        self._signs: dict[Site, tuple[str, Site, list[bool]]] = {}
         # Lines of sums whose summands all have a gradient in some round: what is frozen later is frozen on purpose.
         self._both_sides: set[Site] = set()
 
@@ -89,6 +92,10 @@ class Terms(Subject):
             if is_tensor(target):
                 known.add(size_of(target))
             drop_oldest(self._counts, MAX_SITES)
+        source = source_of(call.result) if is_tensor(call.result) else None
+        if is_node(source) and size_of(call.result) == 1:
+            self._losses[source.seq] = call.name.rpartition(".")[2], call.site
+            drop_oldest(self._losses, MAX_SITES)
 
     def called(self, call: Call) -> None:
         result = call.result
@@ -129,6 +136,11 @@ class Terms(Subject):
         self._visited.add(node.seq)
         if not isinstance(g, np.ndarray) or g.size != 1:
             return
+        if self._losses and node.seq in self._losses and self._site is not None and g.reshape(-1)[0]:
+            name, site = self._losses.pop(node.seq)
+            signs = self._signs.setdefault(site, (name, self._site, []))[2]
+            signs.append(bool(g.reshape(-1)[0] < 0))
+            del signs[:-MAX_SITES]
         is_summand = (not self._scalars and not self._has_begun) or node in self._scalars
         self._has_begun = True
         value, passed = self._scalars.pop(node, (float(g.reshape(-1)[0]), []))
@@ -215,6 +227,26 @@ class Terms(Subject):
         yield from self._accumulating()
         yield from self._not_accumulating()
         yield from self._constant_loss()
+        yield from self._negated()
+
+    def _negated(self) -> Iterator[Finding]:
+        """A loss function whose factor has become negative, or the only one, if it always is."""
+        losses = [r for r in self.audit.optimizers.values() if r.steps]
+        for site, (name, loss, signs) in self._signs.items():
+            turned = len(signs) > 5 and all(signs[-3:]) and not any(signs[:3])
+            alone = len(signs) > 3 and all(signs) and len(losses) == 1 == len(self._signs) and not any(
+                group.get("maximize") for group in losses[0].groups)
+            if turned or alone:
+                lines = [term.site for (of, _), term in self._terms.items() if of == loss]
+                yield finding("terms", "loss-negated", "the steps make the loss larger",
+                              f"{name} {at(site)} enters the loss {at(loss)} with a negative factor"
+                              + (", which was positive at first: it is learned, and the loss is least when it is negative"
+                                 if turned else "") + ". Each step of the optimizer makes the error larger.",
+                              "keep the factor positive: learn its logarithm, and add what keeps it from zero (exp(-s) * loss "
+                              "+ s)."
+                              if turned else "leave out the minus.", at=loss, causes=(site, *lines[:3], loss),
+                              symptom="wrong-value")
+                return
 
     def _constant_loss(self) -> Iterator[Finding]:
         if not any(record.steps >= 5 for record in self.audit.optimizers.values()):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from whygrad.why.locations import SourceLocation, source_lines
-from whygrad.why.program_text import called_name, covering_statements
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -26,9 +26,20 @@ class SourceTree:
     def __init__(self, file: str, lines: list[str]) -> None:
         self.file = file
         self.lines = lines
-        self.raw = [line.encode() for line in lines]
         self.tree = ast.parse("\n".join(lines) + "\n")
-        self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def raw(self) -> list[bytes]:
+        return [line.encode() for line in self.lines]
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in self.walk() for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        """All statements, breadth first."""
+        return [node for node in self.walk() if isinstance(node, ast.stmt)]
 
     def walk(self, under: ast.AST | None = None) -> Iterator[ast.AST]:
         return ast.walk(self.tree if under is None else under)
@@ -50,6 +61,19 @@ class SourceTree:
                     if isinstance(node, ast.stmt) and node.lineno <= line <= end(node).line]
         return max(covering, key=lambda node: (node.lineno, -end(node).line), default=None)
 
+    def statement_at(self, line: int, column: int | None = None) -> ast.stmt | None:
+        """The innermost statement that covers a line, decorators included; with a column, the one of several on that line."""
+        found: ast.stmt | None = None
+        body = self.tree.body
+        while body:
+            covering = covering_statements(body, line)
+            begun = [s for s in covering if start(s).line < line or column is None or s.col_offset <= column]
+            if not begun:
+                break  # `if test: body` on one line, and the column is in the test
+            found = covering[0] if column is None else begun[-1]
+            body = list(_child_statements(found))
+        return found
+
     def parses_with(self, changed: dict[int, str]) -> bool:
         """Whether the file still parses with these lines replaced. Only the outermost statements around them are parsed."""
         around = [s for line in changed for s in covering_statements(self.tree.body, line)]
@@ -61,21 +85,6 @@ class SourceTree:
         except (SyntaxError, ValueError):
             return False
         return True
-
-    @cached_property
-    def stores(self) -> tuple[dict[str, list[ast.Assign]], dict[str | None, list[tuple[ast.Expr, ast.Name]]]]:
-        """`a.b = name` by the text of its targets; and `xs.append(name)`, with the name, by the name at the beginning of xs."""
-        assigned: dict[str, list[ast.Assign]] = {}
-        appended: dict[str | None, list[tuple[ast.Expr, ast.Name]]] = {}
-        for node in self.walk():
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-                for text in dict.fromkeys(ast.unparse(target) for target in node.targets):
-                    assigned.setdefault(text, []).append(node)
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called_name(node.value) == "append":
-                holder = receiver(node.value)
-                if holder is not None and node.value.args and isinstance(stored := node.value.args[0], ast.Name):
-                    appended.setdefault(root_name(holder), []).append((node, stored))
-        return assigned, appended
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The statement a node belongs to."""
@@ -167,6 +176,22 @@ def end(node: ast.AST) -> Position:
     return Position(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
+def covering_statements(body: list[ast.stmt], line: int) -> list[ast.stmt]:
+    """The statements of a block that cover a line, in order. They follow each other, so that few of them are looked at."""
+    after = bisect_right(body, line, key=lambda statement: start(statement).line)
+    first = after
+    while first and end(body[first - 1]).line >= line:
+        first -= 1
+    return body[first:after]
+
+
+def _child_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
+    for name in ("body", "orelse", "finalbody"):
+        yield from getattr(statement, name, [])
+    for inner in (*getattr(statement, "handlers", []), *getattr(statement, "cases", [])):
+        yield from inner.body
+
+
 def is_parenthesized(text: str) -> bool:
     """True if the first and the last character are a pair of parentheses."""
     if not text.startswith("(") or not text.endswith(")"):
@@ -204,22 +229,21 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
     return next((k for k in call.keywords if k.arg == name), None)
 
 
-@lru_cache(maxsize=16)
-def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
-    try:
-        return SourceTree(file, list(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 # file -> (its lines, the tree of them): to compare the lines for every query is slow.
-_stripped: dict[str, tuple[list[str], SourceTree | None]] = {}
+_trees: dict[str, tuple[list[str], SourceTree | None]] = {}
 
 
 def source_of(file: str) -> SourceTree | None:
     """The source tree of a file as the program was started from; None if it cannot be read or parsed."""
     lines = source_lines(file)
-    known = _stripped.get(file)
-    if known is None or known[0] is not lines:
-        known = _stripped[file] = lines, _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None
+    known = _trees.get(file)
+    if known is None or (known[0] is not lines and known[0] != lines):
+        known = _trees[file] = lines, _parsed(file, lines)
     return known[1]
+
+
+def _parsed(file: str, lines: list[str]) -> SourceTree | None:
+    try:
+        return SourceTree(file, [line.rstrip("\r\n") for line in lines]) if lines else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,144 @@
+"""Unused: is every option, mask and layer that the program has read somewhere?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.base.frames import is_of_package
+from whygrad.why.audit.finding import Finding, finding
+from whygrad.why.audit.observation import ModuleCall
+from whygrad.why.audit.subject import Subject
+from whygrad.why.engine import is_module, is_tensor
+from whygrad.why.locations import SourceLocation, location_of_line
+from whygrad.why.program_text import called_name, syntax_tree
+
+MAX_CLASSES = 64
+# Names of values that are there to change what is computed.
+WORKING = re.compile(r"mask|length|weight|gamma|lambd|\blam\b|alpha|beta|temperature|margin|decay|\bdones?\b|terminal|"
+                     r"momentum|warm|dropout|discount|entropy|smooth|\btau\b", re.IGNORECASE)
+# Ways to reach attributes without naming them.
+BY_ITERATION = re.compile(r"\.(children|named_children|modules|named_modules|_modules|buffers|named_buffers)\b|__dict__|\bvars\(|"
+                          r"getattr\(|Sequential\)")
+
+
+class Unused(Subject):
+    checks = {"options-read": "options, masks and layers that the program has are read somewhere"}
+
+    def __init__(self, audit: Any) -> None:
+        super().__init__(audit)
+        # A module of each class of the program whose forward has run in training, by the class.
+        self._modules: dict[type, Any] = {}
+        self._files: set[str] = set()
+
+    def module_called(self, call: ModuleCall) -> None:
+        kind = type(call.module)
+        if kind not in self._modules and len(self._modules) < MAX_CLASSES:
+            self._modules[kind] = call.module
+            if not is_of_package(kind.forward):
+                self._files.add(kind.forward.__code__.co_filename)
+            if not call.depth and call.site[0] is not None:
+                self._files.add(call.site[0].co_filename)
+
+    def was_seen(self, check: str) -> bool:
+        return bool(self._files)
+
+    def findings(self) -> Iterator[Finding]:
+        trees = {file: tree for file in self._files if (tree := syntax_tree(file)) is not None}
+        names = {kind.__name__: module for kind, module in self._modules.items()}
+        loaded = set().union(*[_loaded(tree, ast.Name) for tree in trees.values()])
+        attributes = set().union(*[_loaded(tree, ast.Attribute) for tree in trees.values()])
+        for file, tree in trees.items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef) and node.name in names and not BY_ITERATION.search(ast.unparse(node)):
+                    yield from self._attributes(file, node, names[node.name], attributes)
+                elif isinstance(node, ast.For):
+                    yield from self._late_bound(file, node)
+                elif isinstance(node, ast.FunctionDef):
+                    yield from self._arguments(file, node, loaded | attributes)
+                    yield from self._variables(file, node)
+
+    def _attributes(self, file: str, of: ast.ClassDef, module: Any, loaded: set[str]) -> Iterator[Finding]:
+        for name, line in _stored(of):
+            value = getattr(module, name, None)
+            works = (is_module(value) and not any(True for _ in value.parameters())) or is_tensor(value) or (
+                isinstance(value, float) and WORKING.search(name))
+            if name not in loaded and works and not getattr(value, "requires_grad", False):
+                what = "tensor" if is_tensor(value) else f"value {value:g}" if isinstance(value, float) else (
+                    f"layer {type(value).__name__}")
+                yield self._found(location_of_line(file, line), f"`{name}` of {of.name} is never used",
+                                  f"{of.name} has the {what} as `{name}`, made {{here}}, and no line of the program reads it")
+
+    def _arguments(self, file: str, function: ast.FunctionDef, loaded: set[str]) -> Iterator[Finding]:
+        read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        does_nothing = all(isinstance(s, (ast.Pass, ast.Raise)) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+                           for s in function.body)
+        if does_nothing or function.name not in loaded | {"forward"} or "locals" in read:
+            return
+        for argument in (*function.args.args, *function.args.kwonlyargs):
+            if argument.arg not in read and WORKING.search(argument.arg):
+                yield self._found(location_of_line(file, argument.lineno), f"`{argument.arg}` of {function.name}() is never used",
+                                  f"{function.name}() has an argument `{argument.arg}` {{here}}, and no line of it reads that")
+
+    def _variables(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """Names that a function binds, and never reads. They are missing in the lines that use what was bound beside them."""
+        read = _loaded(function, ast.Name)
+        shared = {name for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+        for statement in ast.walk(function):
+            if not isinstance(statement, (ast.Assign, ast.For)):
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+            for node in names:
+                if node.id not in read | shared and WORKING.search(node.id):
+                    beside = {other.id for other in names} - {node.id}
+                    users = [location_of_line(file, user.lineno) for user in ast.walk(function) if isinstance(user, ast.Assign)
+                             and user.lineno > node.lineno and beside & _loaded(user, ast.Name)]
+                    yield self._found(location_of_line(file, node.lineno), f"`{node.id}` of {function.name}() is never used",
+                                      f"`{node.id}` gets a value {{here}}, and no line of {function.name}() reads it", *users[:4])
+
+    def _late_bound(self, file: str, loop: ast.For) -> Iterator[Finding]:
+        """Functions that a loop makes and keeps, and that read its variable when they run."""
+        names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        for call in ast.walk(loop):
+            kept = call.args if isinstance(call, ast.Call) and called_name(call) == "append" else []
+            if isinstance(call, ast.Assign) and isinstance(call.targets[0], (ast.Subscript, ast.Attribute)):
+                kept = [call.value]
+            for function in [value for value in kept if isinstance(value, ast.Lambda)]:
+                late = sorted((names & _loaded(function.body, ast.Name)) - {argument.arg for argument in function.args.args})
+                if late:
+                    where = location_of_line(file, function.lineno)
+                    yield finding("options-read", "hook-late-binding", "functions made in a loop all use the last value of a "
+                                                                       "variable",
+                                  f"The function made in line {where.line} reads `{late[0]}` when it is called: by then the loop "
+                                  "is "
+                                  f"over, and "
+                                  "all of them use the last one. What was meant for the other turns is never used.",
+                                  f"bind the value when it is made: lambda x, {late[0]}={late[0]}: ...", causes=(where,),
+                                  symptom="wrong-value")
+                    return
+
+    def _found(self, where: SourceLocation, headline: str, text: str, *users: SourceLocation) -> Finding:
+        found = finding("options-read", "value-unused", headline,
+                        f"{text.format(here=f'in line {where.line}')}: it has no influence on what is computed.",
+                        "use it where it is meant to act, or remove it.", causes=(where, *users), symptom="wrong-value")
+        found.unless = {"argument-unused", "unused-in-loss"}
+        return found
+
+
+def _loaded(tree: ast.AST, kind: type[ast.Name | ast.Attribute]) -> set[str]:
+    """The names, or the attributes, that are read."""
+    return {node.id if isinstance(node, ast.Name) else node.attr for node in ast.walk(tree)
+            if isinstance(node, kind) and isinstance(node.ctx, ast.Load)}
+
+
+def _stored(of: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """The attributes that a class sets, with their lines."""
+    for node in ast.walk(of):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            yield node.attr, node.lineno
+        elif isinstance(node, ast.Call) and called_name(node) == "register_buffer" and node.args:
+            name = ast.unparse(node.args[0])
+            yield name[1:-1], node.lineno  # without its quotes
