@@ -63,7 +63,10 @@ LINES = [
     "x = dist.new_group([1]) is dist.GroupMember.NON_GROUP_MEMBER",
     "x = repr(dist.ReduceOp.SUM), str(dist.ReduceOp.AVG), isinstance(dist.ReduceOp.MAX, dist.ReduceOp)",
     "x = dist.get_global_rank(dist.group.WORLD, 1), dist.get_group_rank(dist.group.WORLD, 1)",
+    "x = [dist.all_reduce(torch.ones(9), async_op=True) and None for _ in range(200)]; dist.barrier()",  # handles are dropped
     # Errors.
+    "dist.destroy_process_group(3)",
+    "dist.all_reduce(torch.ones(1), group=3)",
     "dist.all_reduce([1])",
     "dist.all_gather(torch.ones(2), torch.ones(2))",
     "dist.all_gather([1, 2], torch.ones(2))",

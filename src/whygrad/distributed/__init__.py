@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Self
 
+from whygrad.base.engine_choice import is_launched_by_mpi
 from whygrad.base.unsupported import absent_from
-from whygrad.distributed import batch_norm, data_parallel, spawning
+from whygrad.distributed import batch_norm, data_parallel, mpi, spawning
 from whygrad.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
@@ -92,5 +93,8 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
     """Whether complex numbers can be reduced so."""
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
 
+
+if is_launched_by_mpi():
+    mpi.watch_failures()
 
 __getattr__ = absent_from("torch.distributed")
