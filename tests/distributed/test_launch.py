@@ -117,6 +117,15 @@ def test_refusals(arguments: list[str], words: str) -> None:
         launching.main(arguments)
 
 
+def test_options_without_effect_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="give a positive number"):
+        launching.main(["-n", "0", "--log-dir", "logs", "-t", "3", "--rdzv-endpoint=localhost:0", "train.py"])
+    said = capsys.readouterr().err
+    assert "--log-dir has no effect" in said
+    assert "-t has no effect" in said
+    assert "rdzv" not in said
+
+
 SPAWNING = '''\
 import os
 import torch

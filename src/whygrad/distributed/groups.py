@@ -241,6 +241,16 @@ def get_backend(group: Any = None) -> str:
     return found.backend
 
 
+def get_default_backend_for_device(device: Any) -> str:
+    return "gloo"
+
+
+def _get_default_group() -> ProcessGroup:
+    if GroupMember.WORLD is None:
+        raise ValueError(NOT_INITIALIZED)
+    return GroupMember.WORLD
+
+
 def get_backend_config(group: Any = None) -> str:
     backend = get_backend(group)
     return f"cpu:{backend},cuda:{backend}"
