@@ -47,6 +47,10 @@ class MissingModule(ModuleType):
         for function, value in ANSWERS.get(name, {}).items():
             setattr(self, function, value if callable(value) or isinstance(value, dict) else answer(function, value))
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A name that was not imported may be that of a function."""
+        raise NotImplementedError(with_reason(f"{self.__name__} is not available in whygrad", self.__name__))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
