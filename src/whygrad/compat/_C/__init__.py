@@ -11,6 +11,7 @@ from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_
 from whygrad.autograd.graph import increment_version
 from whygrad.base.unsupported import missing
 from whygrad.compat._C import _autograd, _functions, _functorch
+from whygrad.compat.tracing import running as _get_tracing_state
 from whygrad.core.modes import grad_state
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor
@@ -90,10 +91,6 @@ def _is_fwd_grad_enabled() -> bool:
 
 def _set_fwd_grad_enabled(enabled: bool) -> None:
     grad_state.forward_ad = enabled
-
-
-def _get_tracing_state() -> None:
-    """None: nothing is ever traced."""
 
 
 def _log_api_usage_once(event: str) -> None:
