@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from whygrad.base import autocast_state, dtypes
 from whygrad.base import door as function_door
 from whygrad.base.forking import hold_while_forking
+from whygrad.compilation import config
 from whygrad.compilation.build import Compiled, checksums
 from whygrad.compilation.capture import Capture, captured
+from whygrad.compilation.exc import Unsupported
 from whygrad.compilation.guards import Break, Guards
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import next_sequence_number
@@ -23,10 +25,10 @@ from whygrad.nn.hooks import everywhere
 from whygrad.nn.module import Module
 from whygrad.why import record as why
 
-# Programs of one function; further kinds of calls stay eager.
-RECOMPILE_LIMIT = 8
 # Runs that may be captured without becoming a program: state that changes with every call.
-MAX_CAPTURES = 16
+MAX_CAPTURES = 32
+# Kinds of calls of which one was seen.
+MAX_PENDING = 16
 
 _compiling = threading.RLock()
 hold_while_forking(_compiling)
@@ -41,10 +43,6 @@ class Thread(threading.local):
 thread = Thread()
 
 
-class CompileError(RuntimeError):
-    """With fullgraph=True: a function that cannot be compiled, and why."""
-
-
 class Entry(NamedTuple):
     """What a run found: the tensors, their checksums, and whether they had no gradient."""
 
@@ -56,7 +54,7 @@ class Entry(NamedTuple):
 class CompiledFunction:
     """What `torch.compile(function)` calls."""
 
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int = RECOMPILE_LIMIT) -> None:
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int | None = None) -> None:
         self.function = function
         self.fullgraph = fullgraph
         self.limit = limit
@@ -67,7 +65,7 @@ class CompiledFunction:
         return CompiledFunction._again, (self.function, self.fullgraph, self.limit)  # programs are not copied
 
     @staticmethod
-    def _again(function: Callable[..., Any], fullgraph: bool, limit: int) -> CompiledFunction:
+    def _again(function: Callable[..., Any], fullgraph: bool, limit: int | None) -> CompiledFunction:
         return CompiledFunction(function, fullgraph=fullgraph, limit=limit)
 
     def reset(self) -> None:
@@ -83,14 +81,17 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mode = current_mode()
-        if mode is not None:
+        if mode is not None and set_stance.now != "force_eager":
             for compiled in self.programs:
                 if compiled.mode == mode and type(tensors := compiled.guards.check(args, kwargs)) is tuple and (
                         compiled.gradients is None or compiled.gradients == [t._grad is None for t in tensors]):
                     self.calls["compiled"] += 1
                     return compiled.run(tensors)
         self.calls["eager"] += 1
-        if mode is None or self.gave_up:
+        if mode is None or self.gave_up or set_stance.now != "default":
+            if set_stance.now == "fail_on_recompile":
+                raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'. "
+                                   f"function name: {self.name!r}")
             return self.function(*args, **kwargs)
         return self._observed(mode, args, kwargs)
 
@@ -133,7 +134,7 @@ class CompiledFunction:
             found.mode = mode
             if not waiting:
                 found.wait()
-                self.pending = [*self.pending[1 - RECOMPILE_LIMIT:], found]
+                self.pending = [*self.pending[1 - MAX_PENDING:], found]
                 if self.captures >= MAX_CAPTURES:
                     raise Break("what it reads is different in every call: " + "; ".join(self.failed_guards))
                 return
@@ -150,8 +151,9 @@ class CompiledFunction:
                 raise Break(unseen)
             if capture.executed.reads_gradients:
                 found.gradients = entry.gradients
-            if len(self.programs) >= self.limit:
-                raise Break(f"there are {self.limit} programs for other arguments already (recompile_limit)")
+            limit = config.current_limit() if self.limit is None else self.limit
+            if len(self.programs) >= limit:
+                raise Break(f"there are {limit} programs for other arguments already (recompile_limit)")
             found.build()
             self.programs.append(found)
             self.pending.remove(waiting[0])
@@ -166,14 +168,17 @@ class CompiledFunction:
         self.pending = []
         if reason not in self.reasons:
             self.reasons.append(reason)
-        if self.fullgraph:
-            raise CompileError(f"{getattr(self.function, '__qualname__', self.function)} cannot be compiled as a whole: {reason}")
+        if self.fullgraph and not config.suppress_errors:
+            raise Unsupported(f"{self.name} cannot be compiled as a whole: {reason}")
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
     def explanation(self) -> str:
         """What is compiled, what is not, and why."""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
         calls = f"{self.calls['compiled']} compiled calls, {self.calls['eager']} eager ones"
-        lines = [f"{name}: {len(self.programs)} programs, {calls}"]
+        lines = [f"{self.name}: {len(self.programs)} programs, {calls}"]
         for number, compiled in enumerate(self.programs):
             lines += [f"  program {number}: {line}" for line in compiled.summary()]
         lines += [f"  eager: {reason}" for reason in self.reasons]
@@ -212,8 +217,6 @@ class OptimizedModule(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
 
-    __call__ = forward
-
     def explanation(self) -> str:
         return self._compiled.explanation()  # type: ignore[no-any-return]
 
@@ -227,6 +230,15 @@ class OptimizedModule(Module):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __len__(self) -> int:
+        return len(self._orig_mod)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
 def compile_function(model: Any, **options: Any) -> Any:
@@ -243,6 +255,26 @@ def compile_function(model: Any, **options: Any) -> Any:
     call.explanation = compiled.explanation  # type: ignore[attr-defined]
     call._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
     return call
+
+
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+
+
+class set_stance:
+    """What compiled functions do from now on, or in a block."""
+
+    now = "default"
+
+    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        self.before, set_stance.now = set_stance.now, stance
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_stance.now = self.before
 
 
 def reset() -> None:

@@ -172,23 +172,35 @@ class Elementwise(Stepping):
     def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], grouped: GroupedUpdate) -> bool:
         """The fast path of `step_group`: `map` in place of a Python loop; False if a parameter needs the loop."""
         grads = list(map(grad_of, params))
-        if not names or type(self).advance is not Elementwise.advance or set(map(type, grads)) != {Tensor}:
+        if set(map(type, grads)) != {Tensor}:
             return False
-        states = list(map(self.state.__getitem__, params))
         arrays, gradients = list(map(array_of, params)), list(map(array_of, grads))
-        if not all(states) or set(map(type, gradients)) != {np.ndarray} or set(map(dtype_of, arrays)) != {FLOAT32}:
+        if set(map(type, gradients)) != {np.ndarray} or set(map(dtype_of, arrays)) != {FLOAT32}:
             return False
+        states = list(map(self.state.__getitem__, params)) if names else []
+        if not all(states):
+            return False
+        buffers = [[state.get(name) for state in states] for name in names]
+        if any(set(map(type, several)) != {Tensor} for several in buffers):
+            return False
+        together = self.advance_all(states, numbers)
+        if together is None:
+            return False
+        grouped.numbers, grouped.params = together, params
+        grouped.arrays = list(chain.from_iterable(zip(arrays, gradients, *[map(array_of, b) for b in buffers], strict=True)))
+        return True
+
+    def advance_all(self, states: list[dict[str, Any]], numbers: Numbers) -> Numbers | None:
+        """`advance` for parameters of which all have the same step count; None if they have not, or are not to be advanced so."""
+        if type(self).advance is not Elementwise.advance or not states:
+            return None
         steps = list(map(array_of, map(itemgetter("step"), states)))
         if len(set(map(float, steps))) != 1:
-            return False
-        buffers = [list(map(array_of, map(itemgetter(name), states))) for name in names]
+            return None
         count = float(steps[0]) + 1
         for step in steps:
             step.fill(count)
-        grouped.numbers = {**numbers, "step": float(steps[0])}
-        grouped.params = params
-        grouped.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
-        return True
+        return {**numbers, "step": float(steps[0])}
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         """Update the rows that are present in a sparse gradient."""
