@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
+import re
 import sys
 import threading
 import weakref
@@ -17,6 +20,7 @@ from whygrad.compilation.build import Compiled, checksums
 from whygrad.compilation.capture import Capture, captured
 from whygrad.compilation.exc import Unsupported
 from whygrad.compilation.guards import Break, Guards
+from whygrad.compilation.split import Cannot, Divided, code_of
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
@@ -43,6 +47,10 @@ class Thread(threading.local):
 thread = Thread()
 
 
+class Limit(Break):
+    """There are too many kinds of calls."""
+
+
 class Entry(NamedTuple):
     """What a run found: the tensors, their checksums, and whether they had no gradient."""
 
@@ -54,8 +62,10 @@ class Entry(NamedTuple):
 class CompiledFunction:
     """What `torch.compile(function)` calls."""
 
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int | None = None,
+                 tree: ast.FunctionDef | None = None) -> None:
         self.function = function
+        self.tree = tree  # its text, if that is not in a file
         self.fullgraph = fullgraph
         self.limit = limit
         self.reset()
@@ -78,6 +88,7 @@ class CompiledFunction:
         self.captures = 0
         self.calls = {"compiled": 0, "eager": 0}
         self.gave_up = False
+        self.divided: Divided | None = None  # what is called instead if it cannot be compiled as a whole
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mode = current_mode()
@@ -92,6 +103,8 @@ class CompiledFunction:
             if set_stance.now == "fail_on_recompile":
                 raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'. "
                                    f"function name: {self.name!r}")
+            if mode is not None and self.divided is not None and set_stance.now == "default":
+                return self.divided(*args, **kwargs)
             return self.function(*args, **kwargs)
         return self._observed(mode, args, kwargs)
 
@@ -112,7 +125,7 @@ class CompiledFunction:
             self.captures += 1
             thread.capturing = True
             try:
-                with captured() as capture:
+                with captured(code_of(self.function)) as capture:
                     result = self.function(*args, **kwargs)
             finally:
                 thread.capturing = False
@@ -136,7 +149,7 @@ class CompiledFunction:
                 found.wait()
                 self.pending = [*self.pending[1 - MAX_PENDING:], found]
                 if self.captures >= MAX_CAPTURES:
-                    raise Break("what it reads is different in every call: " + "; ".join(self.failed_guards))
+                    raise Limit("what it reads is different in every call: " + "; ".join(self.failed_guards))
                 return
             first = waiting[0]
             if difference := first.differs_from(found):
@@ -153,18 +166,34 @@ class CompiledFunction:
                 found.gradients = entry.gradients
             limit = config.current_limit() if self.limit is None else self.limit
             if len(self.programs) >= limit:
-                raise Break(f"there are {limit} programs for other arguments already (recompile_limit)")
+                raise Limit(f"there are {limit} programs for other arguments already (recompile_limit)")
             found.build()
             self.programs.append(found)
             self.pending.remove(waiting[0])
             self.captures = 0
         except Break as reason:
             self.give_up(str(reason))
+            if self.gave_up:
+                self._divide(reason, capture, args, kwargs)
         except Exception as error:  # of ours: the call itself went well
             self.give_up(f"internal error: {type(error).__name__}: {error}")
 
+    def _divide(self, reason: Break, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Compile what comes before and after the statement that cannot be compiled."""
+        cause: int | str | None = capture.line
+        with contextlib.suppress(Cannot, Break):
+            if isinstance(reason, Limit):
+                found = [re.fullmatch(r"argument (\w+)", text) for text in self.failed_guards]
+                cause = next((match[1] for match in found if match), "")
+            elif cause is None and capture.mutated:
+                known = Guards(args, kwargs, self.function, capture.executed).known
+                cause = next((where for x, where in capture.mutated if id(x) in known), None)
+            self.divided = Divided(self.function, self.tree, cause,
+                                   lambda part, tree: CompiledFunction(part, limit=self.limit, tree=tree))
+
     def give_up(self, reason: str) -> None:
-        self.gave_up = len(self.reasons) > 0 or self.fullgraph  # what happens once may be that something is loaded
+        # What happens once may be that something is loaded.
+        self.gave_up = len(self.reasons) > 0 or self.fullgraph or self.captures >= MAX_CAPTURES
         self.pending = []
         if reason not in self.reasons:
             self.reasons.append(reason)
@@ -173,6 +202,8 @@ class CompiledFunction:
 
     @property
     def name(self) -> str:
+        if self.tree is not None:
+            return f"{self.tree.name}, lines {self.tree.body[0].lineno} to {self.tree.body[-2].end_lineno}"
         return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
     def explanation(self) -> str:
@@ -183,6 +214,9 @@ class CompiledFunction:
             lines += [f"  program {number}: {line}" for line in compiled.summary()]
         lines += [f"  eager: {reason}" for reason in self.reasons]
         lines += [f"  a guard failed: {text}" for text in self.failed_guards]
+        if self.divided is not None:
+            lines.append(f"  in {len(self.divided.parts)} parts:")
+            lines += [f"    {line}" for line in self.divided.explanation()]
         if self.pending and not self.gave_up:
             lines.append("  one more call like the last is needed: a program is made of two runs that did the same")
         return "\n".join(lines)

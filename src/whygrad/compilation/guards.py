@@ -25,6 +25,7 @@ from whygrad.base.layouts import strided
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion
 from whygrad.compilation.program import OuterTensor
+from whygrad.compilation.split import unread_arguments
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.module import HOOK_REGISTRIES, Module
@@ -99,10 +100,13 @@ class Guards:
     def _visit_all(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Any) -> None:
         self._require(f"len(args) == {len(args)}", "the number of arguments")
         self._require(f"list(kwargs) == {list(kwargs)!r}", "the keyword arguments")
+        unread, parameters = unread_arguments(function)
         for i, x in enumerate(args):
-            self._visit(x, f"args[{i}]", f"argument {i}")
+            if i >= len(parameters) or parameters[i] not in unread:
+                self._visit(x, f"args[{i}]", f"argument {i}")
         for name, x in kwargs.items():
-            self._visit(x, f"kwargs[{name!r}]", f"argument {name}")
+            if name not in unread:
+                self._visit(x, f"kwargs[{name!r}]", f"argument {name}")
         self._visit(function, self._bind(function), getattr(function, "__qualname__", "the function"))
         self._drain()
         for code, namespace in list(self.executed.codes.items()):
