@@ -178,6 +178,23 @@ def test_options() -> None:
     assert torch.compile(by_value, backend="eager") is by_value
 
 
+def test_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    torch._logging.set_logs(graph_breaks=True, recompiles=True, guards=True, output_code=True)
+    try:
+        compiled = torch.compile(lambda x: x + 1)
+        for n in (1, 1, 2, 2):
+            compiled(torch.ones(n))
+        torch.compile(by_value)(torch.ones(2))
+    finally:
+        torch._logging.set_logs()
+    told = capsys.readouterr().err
+    for text in ("[graph_breaks] by_value: ", "Tensor.__bool__", "another program is needed: shape, strides, dtype", "[guards]",
+                 "def forward("):
+        assert text in told
+    torch.compile(by_value)(torch.ones(2))
+    assert not capsys.readouterr().err
+
+
 def test_stances() -> None:
     compiled = torch.compile(lambda x: x + 1)
     with torch.compiler.set_stance("force_eager"):

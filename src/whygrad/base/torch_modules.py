@@ -28,6 +28,7 @@ HOMES = {
     "torch._dynamo.config": "whygrad.compilation.config",
     "torch._dynamo.eval_frame": "whygrad.compat.dynamo",
     "torch._dynamo.exc": "whygrad.compilation.exc",
+    "torch._logging": "whygrad.compilation.logs",
     "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
     "torch._tensor_str": "whygrad.base.printing",

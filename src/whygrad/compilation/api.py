@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from whygrad.base import autocast_state, dtypes
 from whygrad.base import door as function_door
 from whygrad.base.forking import hold_while_forking
-from whygrad.compilation import config
+from whygrad.compilation import config, logs
 from whygrad.compilation.build import Compiled, checksums
 from whygrad.compilation.capture import Capture, captured
 from whygrad.compilation.exc import Unsupported
@@ -169,6 +169,8 @@ class CompiledFunction:
                 raise Limit(f"there are {limit} programs for other arguments already (recompile_limit)")
             found.build()
             self.programs.append(found)
+            logs.tell("guards", self.name, "; ".join(found.guards.texts))
+            logs.tell("output_code", self.name, found.text())
             self.pending.remove(waiting[0])
             self.captures = 0
         except Break as reason:
@@ -197,6 +199,7 @@ class CompiledFunction:
         self.pending = []
         if reason not in self.reasons:
             self.reasons.append(reason)
+            logs.tell("graph_breaks", self.name, reason)
         if self.fullgraph and not config.suppress_errors:
             raise Unsupported(f"{self.name} cannot be compiled as a whole: {reason}")
 
@@ -224,6 +227,7 @@ class CompiledFunction:
     def note_failed(self, text: str | None) -> None:
         if text is not None and text not in self.failed_guards:
             self.failed_guards = [*self.failed_guards[-20:], text]
+            logs.tell("recompiles", self.name, f"another program is needed: {text}")
 
 
 def current_mode() -> Any:

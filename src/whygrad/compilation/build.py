@@ -216,6 +216,11 @@ class Compiled:
             lines.append(f"its backward has {len(self.backward_program.instructions)} instructions")
         return lines
 
+    def text(self) -> str:
+        """The programs as Python."""
+        backward = "" if self.backward is None else self.backward.text  # type: ignore[attr-defined]
+        return f"{self.forward.text}{backward}"
+
     # Running.
 
     def run(self, tensors: tuple[Tensor, ...]) -> Any:

@@ -65,7 +65,8 @@ class Guards:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Any, executed: Executed) -> None:
         self.executed = executed
-        self.scope: dict[str, Any] = {"same": _same, "ndarray": np.ndarray, "InferenceVersion": InferenceVersion}
+        self.scope: dict[str, Any] = {"__name__": __name__, "same": _same, "ndarray": np.ndarray,
+                                      "InferenceVersion": InferenceVersion}
         self.lines: list[str] = []
         self.texts: list[str] = []
         self.tensors: list[OuterTensor] = []
