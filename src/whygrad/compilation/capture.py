@@ -42,7 +42,10 @@ class Capture:
 
     hears_calls = True
 
-    def __init__(self) -> None:
+    def __init__(self, code: types.CodeType | None) -> None:
+        self.code = code  # of the function that is captured
+        self.line: int | None = None  # in that function, of what broke
+        self.mutated: list[tuple[Any, int | None]] = []  # lists, dicts and sets that were written, and in which line
         self.instructions: list[Instruction] = []
         self.values: dict[int, Value] = {}  # id of an array -> its value; `kept` keeps the ids valid
         self.kept: list[Any] = []
@@ -70,6 +73,14 @@ class Capture:
             frame = program_frame(2)
             where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
             self.reason = f"{where}: {reason}"
+            self.line = self.line_now()
+
+    def line_now(self) -> int | None:
+        """Where the function is that is captured."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
 
     def new(self, array: Any) -> Value:
         value = Value(len(self.kept), array)
@@ -342,9 +353,9 @@ def array_of(x: Any) -> Any:
 
 
 @contextlib.contextmanager
-def captured() -> Iterator[Capture]:
-    """Inside, this thread's run is captured."""
-    capture = Capture()
+def captured(code: types.CodeType | None) -> Iterator[Capture]:
+    """Inside, this thread's run is captured, of the function with this code."""
+    capture = Capture(code)
     collects = gc.isenabled()
     gc.disable()  # it calls code that is not the function's
     door.start(capture)

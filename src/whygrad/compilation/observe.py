@@ -46,6 +46,8 @@ BY_NAME = frozenset({"getattr", "setattr", "hasattr", "vars", "delattr", "dir"})
 # Ways to attributes that are not named in the code.
 REFLECTING = frozenset({"__dict__", "__setattr__", "__getattribute__", "__delattr__", "attrgetter", "methodcaller"})
 PURE_TYPES = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, types.MappingProxyType)
+MUTATING = frozenset({"append", "extend", "insert", "update", "setdefault", "pop", "popitem", "add", "remove", "discard", "clear",
+                      "sort", "reverse"})
 PURE_C_MODULES = frozenset({"math", "_operator", "itertools", "_functools", "_collections", "_abc", "_contextvars"})
 # Modules of the package in which tensors are made from arguments that are no tensors.
 FACTORIES = frozenset({"whygrad.functional.creation", "whygrad.functional.ranges", "whygrad.functional.from_data",
@@ -145,6 +147,8 @@ class Observer:
             return
         if home in PURE_C_MODULES or name in ("setprofile", "getprofile", "_getframe"):
             return
+        if isinstance(owner, (list, dict, set)) and name in MUTATING:
+            self.capture.mutated.append((owner, self.capture.line_now()))
         if isinstance(owner, PURE_TYPES) or getattr(function, "__objclass__", None) in PURE_TYPES:
             return
         if (owner is not None and type(owner).__name__ in ("generator", "_lru_cache_wrapper", "object")) or (
