@@ -106,7 +106,8 @@ REFUSED = frozenset({"os.system", "os.exec", "os.fork", "os.posix_spawn", "os.ki
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def _refuse(event: str, args: tuple[Any, ...]) -> None:
+def _refuse(event: str, args: tuple[Any, ...], confinement: Confinement = confinement) -> None:
+    # A default argument: the names of the module are gone at the end of the process, while events still come.
     if confinement.is_on and (event in REFUSED or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)):
         raise PermissionError(f"{event} while a module is called again, which must have no effect")
 
