@@ -10,6 +10,7 @@ import numpy as np
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.attention import PRODUCTS
 from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_near, is_tensor, kind_of, size_of
@@ -20,8 +21,7 @@ MIN_ROUNDS, MIN_SIZE, MAX_SIZE, MAX_SITES = 5, 16, 4_000_000, 64
 # Losses whose prediction is a logarithm.
 OF_LOGARITHMS = {"kl_div"}
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_embedding_loss", "kl_div"}
-CONTRASTING = {"matmul", "__matmul__", "mm", "bmm", "einsum", "cosine_similarity", "pairwise_distance", "cdist",
-               "triplet_margin_loss"} | DISTANCES
+CONTRASTING = PRODUCTS | DISTANCES | {"mm", "einsum", "cosine_similarity", "pairwise_distance", "cdist", "triplet_margin_loss"}
 
 
 class Pair:
