@@ -28,7 +28,7 @@ HOMES = {
     "torch._dynamo.eval_frame": "whygrad.compat.dynamo",
     "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
-    "torch._tensor_str": "whygrad.base.printing",
+    "torch._tensor_str": "whygrad.compat.tensor_str",
     "torch._utils": "whygrad.compat.torch_utils",
     "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
