@@ -12,6 +12,7 @@ from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.subject import Subject
 from whygrad.why.engine import is_module, is_tensor
+from whygrad.why.library_design import is_library_file
 from whygrad.why.locations import SourceLocation, location_of_line
 from whygrad.why.program_text import called_name, syntax_tree
 
@@ -43,7 +44,7 @@ class Unused(Subject):
                 self._files.add(call.site[0].co_filename)
 
     def was_seen(self, check: str) -> bool:
-        return bool(self._files)
+        return not all(map(is_library_file, self._files))
 
     def findings(self) -> Iterator[Finding]:
         trees = {file: tree for file in self._files if (tree := syntax_tree(file)) is not None}
@@ -51,6 +52,8 @@ class Unused(Subject):
         loaded = set().union(*[_loaded(tree, ast.Name) for tree in trees.values()])
         attributes = set().union(*[_loaded(tree, ast.Attribute) for tree in trees.values()])
         for file, tree in trees.items():
+            if is_library_file(file):
+                continue  # its options are for all of its users
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef) and node.name in names and not BY_ITERATION.search(ast.unparse(node)):
                     yield from self._attributes(file, node, names[node.name], attributes)
