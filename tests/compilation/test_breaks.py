@@ -89,7 +89,9 @@ CASES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "part of an argument": (lambda x: x[0], "shares memory"),
     "object": (lambda x: (x + 1, object()), "object"),
     "custom Function": (lambda x: Twice.apply(x), "Twice"),
-    "complex": (lambda x: torch.view_as_real(torch.complex(x, x)), "complex64"),
+    "bfloat16": (lambda x: x.bfloat16() * 2, "bfloat16"),
+    "conjugated view": (lambda x: torch.fft.rfft(x).conj().abs(), "subclass"),
+    "argument transposed": (lambda x: x.detach().t_() + 1, "transposed in place"),
 }
 
 

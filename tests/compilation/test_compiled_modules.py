@@ -9,7 +9,7 @@ import pickle
 import sys
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -78,6 +78,30 @@ def test_several_results_of_which_some_are_used() -> None:
     (g,) = torch.autograd.grad(out["rest"][0].sum(), a, retain_graph=True)
     assert torch.equal(g, b)
     assert torch.equal(torch.autograd.grad(out["sum"].sum(), b)[0], torch.ones(3))
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+LAYERS = torch.nn.GRU(4, 3, 2, batch_first=True, dropout=0.5).double()
+COMPILED = {"complex": lambda x: (torch.fft.rfft(x).abs() ** 2).sum(-1), "turned in place": lambda x: (x * 2).t_() @ x,
+            "complex product": lambda x: torch.view_as_real(torch.complex(x, x * 2).exp() * 1j).sum(-1),
+            "layers with the batch first": lambda x: LAYERS(x[None])[0] * 2,
+            "named tuple": lambda x: Pair(x * 2, Pair(x + 1, x).first).first}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_as_a_whole(name: str) -> None:
+    f = COMPILED[name]
+    compiled = torch.compile(f, fullgraph=True)
+    for i in range(5):
+        x = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+        a, b = seeded(f, x), seeded(compiled, x)
+        torch.testing.assert_close(a, b)
+        torch.testing.assert_close(*[torch.autograd.grad((out ** 2).sum(), x)[0] for out in (a, b)])
+        assert compiled._compiled.calls["compiled"] == max(0, i - 1)
 
 
 def test_a_result_that_is_given_twice_is_one_tensor() -> None:

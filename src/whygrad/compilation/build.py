@@ -348,6 +348,11 @@ def resolve(capture: Capture, guards: Guards) -> None:
         outer = write.counts
         if outer is not None and (outer.tensor._node is not None or outer.tensor._view is not None):
             raise Break("a tensor from outside gets another history, by a write in place")
+    for t in capture.turned:
+        key = id(t._version_counter)
+        if key in by_version:
+            raise Break("a tensor from outside is transposed in place")
+        counted[key] = counted.get(key, 0) + 1
     for t in capture.switched:
         if id(t) in by_tensor:
             raise Break("requires_grad of a tensor from outside is switched")

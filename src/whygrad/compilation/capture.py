@@ -61,6 +61,7 @@ class Capture:
         self.writes: list[tuple[Write, Any]] = []  # and the version that each counts up
         self.versions: dict[int, tuple[Any, int]] = {}
         self.deposits: list[tuple[Deposit, Tensor]] = []
+        self.turned: list[Tensor] = []  # tensors that became views of themselves, as by `transpose_`
         self.switched: list[Tensor] = []  # tensors that began to require grad
         self.first_number = next_sequence_number()  # nodes with smaller ones are of somebody else's graph
         self.derives = False  # a backward is derived after the run: then values are computed at once
@@ -86,7 +87,7 @@ class Capture:
         value = Value(len(self.kept), array)
         self.kept.append(array)
         if isinstance(array, np.ndarray):
-            if bfloat16.numpy == array.dtype or array.dtype.kind == "c":
+            if bfloat16.numpy == array.dtype:
                 self.broke(f"the dtype {array.dtype} is not compiled")
             self.values[id(array)] = value
         return value

@@ -14,7 +14,7 @@ import functools
 import math
 import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,12 @@ from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.module import HOOK_REGISTRIES, Module
 from whygrad.optim.optimizer import Optimizer
 from whygrad.random import Generator
+
+
+class NamedField(NamedTuple):
+    """The field of a named tuple is of a type that has no public name."""
+
+    name: Any
 
 
 class Break(Exception):
@@ -196,7 +202,7 @@ class Guards:
             if name is not None:
                 self._require(f"type({name}) is ndarray and {name}.dtype == {self._bind(x.dtype)} and {name}.shape == {x.shape} "
                               f"and {name}.tobytes() == {x.tobytes()!r}", text)
-        elif isinstance(x, (property, staticmethod, classmethod, functools.cached_property)):
+        elif isinstance(x, (property, staticmethod, classmethod, functools.cached_property, type(NamedField.name))):
             self._require(f"{expression} is {self._bind(x)}", text)
         elif isinstance(x, functools._lru_cache_wrapper):
             if (name := self._hold(x, expression, text)) is not None:

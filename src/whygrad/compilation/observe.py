@@ -16,7 +16,7 @@ from whygrad.compilation.guards import PURE_MODULES
 from whygrad.core.tensor import Tensor, set_requires_grad
 from whygrad.core.write import bump
 from whygrad.functional import fresh as fresh_module
-from whygrad.functional import indexing, writes
+from whygrad.functional import indexing, inplace_views, writes
 from whygrad.functional.dispatch import number_as_tensor
 from whygrad.functional.tensor_properties import TensorProperties
 from whygrad.nn import rnn
@@ -100,7 +100,9 @@ class Observer:
             self._c_function(frame, arg)
 
     def _package_code(self, frame: types.FrameType, code: types.CodeType, module: str) -> None:
-        if code is BUMP and (caller := frame.f_back) is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
+        if code is BUMP and (caller := frame.f_back) is not None and caller.f_code is BECOME:
+            self.capture.turned.append(frame.f_locals["target"])
+        elif code is BUMP and caller is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
             self.capture.broke("a tensor is written in a way that was not seen")
         if code in READING_GRADIENTS:
             self.capture.executed.reads_gradients = True
@@ -189,6 +191,7 @@ DELIVER = fresh_module.deliver.__code__
 FRESH = fresh_module.fresh.__code__
 WRAP = fresh_module.wrap.__code__
 BUMP = bump.__code__
+BECOME = inplace_views._become.__code__
 RESULT = calls._result.__code__
 # They wrap arrays of ones or zeros, or of a Python number.
 MAKING_CONSTANTS = frozenset({calls._root_gradient.__code__, rnn._zeros_like.__code__, number_as_tensor.__code__,
