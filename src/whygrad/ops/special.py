@@ -31,7 +31,7 @@ def i1e_rule(xp, g, x, out):
 
 primitive("lgamma", lambda xp, g, x: g * xp.digamma(x), public="foreach")
 primitive("digamma", lambda xp, g, x: g * xp.polygamma(x, n=1), public="special")
-primitive("erfinv", lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, public="special sparse")
+primitive("erfinv", lambda xp, g, x: HALF_SQRT_PI * xp.exp(xp.erfinv(x) ** 2) * g, public="special sparse")
 primitive("i0", lambda xp, g, x: g * xp.i1(x), public="special")
 primitive("i0e", lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), node="SpecialI0EBackward0", public="special")
 primitive("i1", i1_rule, node="SpecialI1Backward0", public="special")
