@@ -1,8 +1,7 @@
 """What holds for every test: one thread each (the runner takes a process for each core), the same examples and random
 numbers every time, and no test changes what the next one finds.
 
-`--shuffle SEED` runs the tests in another order, in which they must pass as well. `WHYGRAD_TESTS=all` in the environment runs
-all programs on both engines (see TWO_ENGINES).
+`--shuffle SEED` runs the tests in another order, in which they must pass as well.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import functools
 import os
 import random
 import sys
-import time
 import warnings
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,30 +55,7 @@ collect_ignore_glob = [f"{folder}/*" for folder in (
     "seeds", "why/cases", "why/programs", "why/puzzles", "for_torch/programs", "for_torch/rank_programs", "libraries/programs")]
 
 
-# Long tables of programs that run on both engines. In a run of all tests each program runs on one of them, tomorrow on the other.
-TWO_ENGINES = ("tests/why/test_training_programs.py::test_program", "tests/why/test_cases.py::test_case",
-               "tests/why/test_ask.py::test_questions_about_training")
-HALF = "WHYGRAD_TESTS_HALF"  # which half, for the processes of pytest-xdist
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):
-        return
-    os.environ.pop(HALF, None)
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and os.environ.get("WHYGRAD_TESTS") != "all":
-        os.environ[HALF] = str(int(time.time()) // 86400 % 2)
-
-
-def is_for_today(item: pytest.Item) -> bool:
-    if not item.nodeid.startswith(TWO_ENGINES) or HALF not in os.environ:
-        return True
-    params: dict[str, Any] = item.callspec.params  # type: ignore[attr-defined]
-    (program,) = (str(value) for name, value in params.items() if name != "engine")
-    return (zlib.crc32(program.encode()) + (params["engine"] == "whygrad")) % 2 == int(os.environ[HALF])
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items[:] = filter(is_for_today, items)
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     seed = config.getoption("--shuffle")
     if seed is not None:
