@@ -47,10 +47,6 @@ class MissingModule(ModuleType):
         for function, value in ANSWERS.get(name, {}).items():
             setattr(self, function, value if callable(value) or isinstance(value, dict) else answer(function, value))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """A name that was not imported may be that of a function."""
-        raise NotImplementedError(with_reason(f"{self.__name__} is not available in whygrad", self.__name__))
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -123,6 +119,9 @@ MODULES = frozenset(f"torch.{name}" for name in (
 
 
 def is_missing_module(full_name: str) -> bool:
+    """Whether torch has this module, or one above it, and whygrad has not. No module of torch has the name of a class."""
+    if full_name.rpartition(".")[2][:1].isupper():
+        return False
     while full_name:
         if full_name in MODULES:
             return True
