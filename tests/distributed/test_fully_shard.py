@@ -93,7 +93,7 @@ def test_parameters_are_split() -> None:
 
 
 REFUSED = {"p.sum()": "sum of a DTensor", "p @ p.t()": "of a DTensor", "p + torch.ones(40, 12)": "mixed torch.Tensor and DTensor",
-           "fsdp.FullyShardedDataParallel(torch.nn.Linear(2, 2))": "no attribute 'FullyShardedDataParallel': torch.distributed stands",
+           "fsdp.FullyShardedDataParallel(torch.nn.Linear(2, 2))": "no attribute 'FullyShardedDataParallel'",
            "fsdp.fully_shard(torch.nn.Linear(2, 2), mp_policy=1)": "fully_shard(mp_policy",
            "torch.nn.Linear(12, 2)(p)": "linear of a DTensor"}
 
