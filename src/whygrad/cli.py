@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.engine_choice import is_launched_by_mpi
 from whygrad.base.frames import is_own, with_causes
+from whygrad.base.own_version import own_version
 
 if TYPE_CHECKING:
     from whygrad.why.audit_session import AuditSession
@@ -44,21 +45,13 @@ def main(arguments: list[str] | None = None) -> int | None:
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
-    parser.add_argument("--version", action="version", version=f"whygrad {version()}")
+    parser.add_argument("--version", action="version", version=f"whygrad {own_version()}")
     parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, and explain its gradients; "
                         "audit: run some steps of it and print a check-list of its training; fix: show changes of its source "
                         "that mend what is wrong; ask: answer a question about it; launch: run it in several processes, "
                         "on MPI")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
-
-
-def version() -> str:
-    """whygrad's own, also while `whygrad.__version__` tells torch's."""
-    import whygrad
-
-    alias = sys.modules.get("whygrad.alias")
-    return str(whygrad.__version__ if alias is None else alias.own_version())
 
 
 def run_parser(command: str = "run") -> argparse.ArgumentParser:

@@ -52,7 +52,7 @@ class Spec:
 
     @property
     def past_handlers(self) -> Function:
-        """What the last handler calls: the implementation, or the short way to it, made for a copy at which nobody stands."""
+        """What the last handler calls: the implementation, or the short way to it, made for a copy without handlers."""
         if self._past_handlers is None:
             copy: Spec = object.__new__(Spec)
             copy.name, copy.implementation, copy.is_method, copy.function = self.name, self.implementation, self.is_method, None
@@ -123,8 +123,8 @@ def _changed(handlers: tuple[Handler, ...], handler: Handler, present: bool) -> 
 
 
 def is_idle() -> bool:
-    """Whether nobody at the door has anything to do with calls on plain tensors: two handlers stay there for sparse tensors and
-    subclasses once there has been one."""
+    """Whether no handler at the door applies to calls on plain tensors: those for sparse tensors and for subclasses stay
+    installed once there has been one."""
     return all(getattr(handler, "is_idle", bool)() for handler in active)
 
 

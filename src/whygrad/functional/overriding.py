@@ -254,7 +254,7 @@ def remove_mode(mode: Any) -> None:
 
 
 def expect(kind: type) -> None:
-    """An instance of this class is being made: if the class overrides, install the handler for good."""
+    """An instance of this class is being made: if the class overrides, install the handler, which then stays."""
     global _for_good
     if not _for_good and is_overriding(kind):
         with _counting:
