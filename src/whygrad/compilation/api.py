@@ -182,16 +182,19 @@ class CompiledFunction:
 
     def _divide(self, reason: Break, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Compile what comes before and after the statement that cannot be compiled."""
-        cause: int | str | None = capture.line
-        with contextlib.suppress(Cannot, Break):
+        causes: list[int | str | None] = [capture.line]
+        with contextlib.suppress(Break):
             if isinstance(reason, Limit):
                 found = [re.fullmatch(r"argument (\w+)", text) for text in self.failed_guards]
-                cause = next((match[1] for match in found if match), "")
-            elif cause is None and capture.mutated:
-                known = Guards(args, kwargs, self.function, capture.executed).known
-                cause = next((where for x, where in capture.mutated if id(x) in known), None)
-            self.divided = Divided(self.function, self.tree, cause,
-                                   lambda part, tree: CompiledFunction(part, limit=self.limit, tree=tree))
+                causes = [match[1] for match in found if match][:1]
+            elif capture.line is None:
+                known = Guards(args, kwargs, self.function, capture.executed).known if capture.mutated else {}
+                causes = [*[where for x, where in capture.mutated if id(x) in known][:1], None, *filter(None, [capture.storing])]
+        for cause in causes:
+            with contextlib.suppress(Cannot):
+                self.divided = Divided(self.function, self.tree, cause,
+                                       lambda part, tree: CompiledFunction(part, limit=self.limit, tree=tree))
+                return
 
     def give_up(self, reason: str) -> None:
         # What happens once may be that something is loaded.

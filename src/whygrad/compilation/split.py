@@ -2,13 +2,14 @@
 
 The function's source is read again. In the block that holds the statement, its neighbours become functions of their own
 (*parts*): they get the variables that they read, and give back those that are read elsewhere. The statement itself, and whatever
-cannot be moved into a function (`return`, `del`, what may not be bound yet), stays as it is. A part that cannot be compiled is
-divided in its turn.
+cannot be moved into a function (`return`, `del`, what may not be bound yet), stays as it is; but the program's functions and
+modules that it calls are compiled by themselves. A part that cannot be compiled is divided in its turn.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import inspect
 import textwrap
@@ -34,6 +35,45 @@ class Cannot(Exception):
     """The function stays in one piece."""
 
 
+# Functions and modules that one statement calls, of which each is compiled by itself.
+MOST_CALLED = 64
+CALL = "compiled_call"
+
+
+class Called:
+    """Calls functions and modules of the program compiled, and everything else as it is."""
+
+    def __init__(self, compiled: Callable[..., Any]) -> None:
+        self.compiled = compiled
+        self.known: dict[Any, Any] = {}
+
+    def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(function, Module):
+            function = function.__call__
+        found = None
+        if isinstance(function, (types.FunctionType, types.MethodType)) and code_of(function) is not None:
+            key = id(getattr(function, "__self__", None)), getattr(function, "__func__", function)
+            found = self.known.get(key)
+            if found is None and len(self.known) < MOST_CALLED:
+                found = self.known[key] = self.compiled(function, None)
+        return (found or function)(*args, **kwargs)
+
+
+class OwnCalls(ast.NodeTransformer):
+    """Lets calls go through `CALL`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in OF_THE_FRAME:
+            return node
+        return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [node.func, *node.args], node.keywords), node)
+
+    def _as_it_is(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_Lambda = visit_FunctionDef = visit_ClassDef = visit_AsyncFunctionDef = _as_it_is
+
+
 class Divided:
     """A function in parts, for as long as the one that it was made from is unchanged.
 
@@ -42,12 +82,13 @@ class Divided:
     """
 
     def __init__(self, whole: Callable[..., Any], tree: ast.FunctionDef | None, cause: int | str | None,
-                 compiled: Callable[[types.FunctionType, ast.FunctionDef], Any]) -> None:
+                 compiled: Callable[[Any, ast.FunctionDef | None], Any]) -> None:
         self.whole = whole
         self.source = function = plain_function(whole)
         self.tree = tree = tree_of(function) if tree is None else tree
         self.kept = function.__code__, function.__defaults__, function.__kwdefaults__
         self.parts: list[Any] = []
+        self.called = Called(compiled)
         self.compiled = compiled
         self.locals = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
         self._refuse_captured()
@@ -57,7 +98,7 @@ class Divided:
         bound = {a.arg for a in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)}
         bound |= {a.arg for a in (parameters.vararg, parameters.kwarg) if a is not None}
         body = self._divided(tree.body, target, bound, is_last=True)
-        if not self.parts:
+        if not self.parts and not any(isinstance(x, ast.Name) and x.id == CALL for s in body for x in ast.walk(s)):
             raise Cannot("nothing is left to compile")
         self.function = self._function(tree, body, function.__name__)
         self.function.__defaults__, self.function.__kwdefaults__ = self.kept[1:]
@@ -70,7 +111,7 @@ class Divided:
         return self.function(*((whole.__self__,) if isinstance(whole, types.MethodType) else ()), *args, **kwargs)
 
     def explanation(self) -> list[str]:
-        return [line for part in self.parts for line in part.explanation().splitlines()]
+        return [line for part in (*self.parts, *self.called.known.values()) for line in part.explanation().splitlines()]
 
     def _refuse_captured(self) -> None:
         """Variables that change while an inner function sees them cannot be moved."""
@@ -100,6 +141,8 @@ class Divided:
                 end_run()
                 if statement is not target and _holds(statement, target):
                     self._inside(statement, target, set(bound))
+                elif statement is target:
+                    statement = self._with_own_calls(statement)
                 result.append(statement)
                 bound |= exposed([statement], set())[1]
                 run_bound = set(bound)
@@ -108,6 +151,15 @@ class Divided:
                 bound |= exposed([statement], set())[1]
         end_run()
         return result
+
+    def _with_own_calls(self, statement: ast.stmt) -> ast.stmt:
+        copied = copy.deepcopy(statement)
+        if not isinstance(copied, BLOCKS):
+            return OwnCalls().visit(copied)  # type: ignore[no-any-return]
+        for field in ("test", "iter"):
+            if hasattr(copied, field):
+                setattr(copied, field, OwnCalls().visit(getattr(copied, field)))
+        return copied
 
     def _inside(self, statement: ast.stmt, target: ast.stmt, bound: set[str]) -> None:
         if isinstance(statement, ast.For):
@@ -150,6 +202,7 @@ class Divided:
         """Compile a function of this text in the place of the old one: with its globals and its closure."""
         source = self.source
         cells = dict(zip(source.__code__.co_freevars, source.__closure__ or (), strict=True))
+        cells[CALL] = types.CellType(self.called)
         cells |= {f"part_{i}": types.CellType(part) for i, part in enumerate(self.parts)}
         made = ast.copy_location(ast.FunctionDef(name, tree.args, body, []), tree)
         code = compiled_code(made, list(cells), source.__code__.co_filename)
