@@ -31,7 +31,7 @@ HOMES = {
     "torch._logging": "whygrad.compilation.logs",
     "torch._functorch.make_functional": "whygrad.func.make_functional",
     "torch._tensor": "whygrad.core.tensor",
-    "torch._tensor_str": "whygrad.base.printing",
+    "torch._tensor_str": "whygrad.compat.tensor_str",
     "torch._utils": "whygrad.compat.torch_utils",
     "torch._vmap_internals": "whygrad.autograd.legacy_vmap",
     "torch.backends": "whygrad.compat.torch_backends",
