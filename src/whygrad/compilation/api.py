@@ -29,10 +29,11 @@ from whygrad.nn.hooks import everywhere
 from whygrad.nn.module import Module
 from whygrad.why import record as why
 
-# Runs that may be captured without becoming a program: state that changes with every call.
+# Runs that may be captured without becoming a program: state that changes with every call. Shapes return more often.
 MAX_CAPTURES = 32
+COST_OF_A_SHAPE = 0.25
 # Kinds of calls of which one was seen.
-MAX_PENDING = 16
+MAX_PENDING = 64
 
 _compiling = threading.RLock()
 hold_while_forking(_compiling)
@@ -85,7 +86,7 @@ class CompiledFunction:
         # Why calls have been eager: every reason once.
         self.reasons: list[str] = []
         self.failed_guards: list[str] = []
-        self.captures = 0
+        self.captures = 0.0
         self.calls = {"compiled": 0, "eager": 0}
         self.gave_up = False
         self.divided: Divided | None = None  # what is called instead if it cannot be compiled as a whole
@@ -97,6 +98,8 @@ class CompiledFunction:
                 if compiled.mode == mode and type(tensors := compiled.guards.check(args, kwargs)) is tuple and (
                         compiled.gradients is None or compiled.gradients == [t._grad is None for t in tensors]):
                     self.calls["compiled"] += 1
+                    if compiled is not self.programs[0]:  # it is likely to be the next one too
+                        self.programs = [compiled, *[other for other in self.programs if other is not compiled]]
                     return compiled.run(tensors)
         self.calls["eager"] += 1
         if mode is None or self.gave_up or set_stance.now != "default":
@@ -116,13 +119,16 @@ class CompiledFunction:
             if self.programs:
                 self.note_failed(self.programs[0].guards.failing(args, kwargs))
             waiting = [c for c in self.pending if c.mode == mode and type(c.guards.check(args, kwargs)) is tuple]
+            cost = 1.0
             if not waiting and self.pending:
-                self.note_failed(self.pending[-1].guards.failing(args, kwargs))
+                failed = self.pending[-1].guards.failing(args, kwargs) or ""
+                self.note_failed(failed or None)
+                cost = COST_OF_A_SHAPE if failed.startswith("shape") else 1.0
             entry = waiting[0].guards.check(args, kwargs) if waiting else ()
             sums = checksums(entry)
             gradients = [t._grad is None for t in entry]
             before = next_sequence_number()
-            self.captures += 1
+            self.captures += cost
             thread.capturing = True
             try:
                 with captured(code_of(self.function)) as capture:
@@ -164,11 +170,11 @@ class CompiledFunction:
                 raise Break(unseen)
             if capture.executed.reads_gradients:
                 found.gradients = entry.gradients
-            limit = config.current_limit() if self.limit is None else self.limit
+            limit = self._limit(args, kwargs)
             if len(self.programs) >= limit:
                 raise Limit(f"there are {limit} programs for other arguments already (recompile_limit)")
             found.build()
-            self.programs.append(found)
+            self.programs = [*self.programs, found]
             logs.tell("guards", self.name, "; ".join(found.guards.texts))
             logs.tell("output_code", self.name, found.text())
             self.pending.remove(waiting[0])
@@ -179,6 +185,13 @@ class CompiledFunction:
                 self._divide(reason, capture, args, kwargs)
         except Exception as error:  # of ours: the call itself went well
             self.give_up(f"internal error: {type(error).__name__}: {error}")
+
+    def _limit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        limit = config.current_limit() if self.limit is None else self.limit
+        if self.limit is None and limit == config.RECOMPILE_LIMIT <= len(self.programs) and all(
+                (compiled.guards.failing(args, kwargs) or "").startswith("shape") for compiled in self.programs[:limit]):
+            return config.SHAPES_LIMIT
+        return limit
 
     def _divide(self, reason: Break, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Compile what comes before and after the statement that cannot be compiled."""
