@@ -85,7 +85,7 @@ class Observer:
         if event == "call":
             code, module = frame.f_code, frame.f_globals.get("__name__", "")
             executed = capture.executed
-            if module == "whygrad.compilation.capture" or module == "whygrad.compilation.api":
+            if module in ("whygrad.compilation.capture", "whygrad.compilation.function", "whygrad.compilation.api"):
                 return
             if is_internal_name(module):
                 executed.names.update(code.co_names)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from whygrad.base.frames import is_of_package
+from whygrad.compilation.variables import exposed, names_in
 from whygrad.nn.module import Module
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
@@ -25,7 +26,6 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # What cannot be moved into another function.
 FIXED = (*FUNCTIONS, ast.Return, ast.Break, ast.Continue, ast.Delete, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
          ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Try, ast.TryStar, ast.Raise, ast.Match)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # Functions that look at the frame that calls them.
 OF_THE_FRAME = frozenset({"super", "locals", "vars", "eval", "exec", "dir"})
 RETURNED = "returned_by_a_part"
@@ -115,9 +115,9 @@ class Divided:
 
     def _refuse_captured(self) -> None:
         """Variables that change while an inner function sees them cannot be moved."""
-        stored = _names(self.tree.body, ast.Store)
+        stored = names_in(self.tree.body, ast.Store)
         for node in ast.walk(self.tree):
-            if isinstance(node, FUNCTIONS) and node is not self.tree and not stored.isdisjoint(_names([node], ast.Load)):
+            if isinstance(node, FUNCTIONS) and node is not self.tree and not stored.isdisjoint(names_in([node], ast.Load)):
                 raise Cannot("an inner function sees variables")
 
     def _divided(self, statements: list[ast.stmt], target: ast.stmt, bound: set[str], is_last: bool = False) -> list[ast.stmt]:
@@ -163,9 +163,9 @@ class Divided:
 
     def _inside(self, statement: ast.stmt, target: ast.stmt, bound: set[str]) -> None:
         if isinstance(statement, ast.For):
-            bound |= _names([statement.target], ast.Store)
+            bound |= names_in([statement.target], ast.Store)
         if isinstance(statement, ast.With):
-            bound |= _names([item.optional_vars for item in statement.items if item.optional_vars], ast.Store)
+            bound |= names_in([item.optional_vars for item in statement.items if item.optional_vars], ast.Store)
         for field in ("body", "orelse"):
             block = getattr(statement, field, [])
             if any(_holds(inner, target) for inner in block):
@@ -177,7 +177,7 @@ class Divided:
             return list(run)
         read, definite = exposed(run, bound)
         read &= self.locals
-        stored, elsewhere = _names(run, ast.Store) & self.locals, self._loaded_outside(run)
+        stored, elsewhere = names_in(run, ast.Store) & self.locals, self._loaded_outside(run)
         given = sorted(stored & (elsewhere | read))  # what it reads at first, it reads again in the next turn of a loop
         if not read <= bound or not set(given) <= definite:
             return list(run)
@@ -295,60 +295,6 @@ def _operations(code: types.CodeType) -> list[Any]:
             for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "NOP", "RESUME")]
 
 
-def _names(nodes: Any, kind: type[ast.expr_context], hidden: frozenset[str] = frozenset()) -> set[str]:
-    """The variables that are read or written, but for those of comprehensions."""
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            found |= {node.id} - hidden if isinstance(node.ctx, kind) else set()
-        elif isinstance(node, COMPREHENSIONS):
-            first = node.generators[0].iter
-            own = hidden | _names([g.target for g in node.generators], ast.Store)
-            rest = [x for g in node.generators for x in (g.target, *g.ifs, g.iter) if x is not first]
-            ends = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-            found |= _names([first], kind, hidden) | _names([*rest, *ends], kind, own)
-        else:
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and kind is ast.Load:
-                found.add(node.target.id)
-            found |= _names(ast.iter_child_nodes(node), kind, hidden)
-    return found
-
-
-def exposed(statements: list[ast.stmt], bound: set[str]) -> tuple[set[str], set[str]]:
-    """The variables that a block reads before it has given them a value for sure; and all that have one at its end."""
-    read: set[str] = set()
-    own: set[str] = set()
-
-    def block(inner: list[ast.stmt], more: set[str]) -> set[str]:
-        found, definite = exposed(inner, more)
-        read.update(found - own)
-        return definite
-
-    for statement in statements:
-        if isinstance(statement, ast.For):
-            read |= _names([statement.iter], ast.Load) - own
-            target = _names([statement.target], ast.Store)
-            for inner in (statement.body, statement.orelse):
-                found, _ = exposed(inner, set())
-                read |= found - own - target
-        elif isinstance(statement, ast.While):
-            read |= _names([statement.test], ast.Load) - own
-            for inner in (statement.body, statement.orelse):
-                block(inner, set())
-        elif isinstance(statement, ast.If):
-            read |= _names([statement.test], ast.Load) - own
-            own |= block(statement.body, set()) & block(statement.orelse, set())
-        elif isinstance(statement, ast.With):
-            for item in statement.items:
-                read |= _names([item.context_expr], ast.Load) - own
-                own |= _names([item.optional_vars] if item.optional_vars else [], ast.Store)
-            own |= block(statement.body, set())
-        else:
-            read |= _names([statement], ast.Load) - own
-            own |= _names([statement], ast.Store)
-    return read, bound | own
-
-
 def _computes(node: ast.AST) -> bool:
     return any(isinstance(x, ast.Call | ast.BinOp) for x in ast.walk(node))
 
@@ -383,7 +329,7 @@ def _first_reader(tree: ast.FunctionDef, argument: str, is_method: bool) -> ast.
         argument = places[number].arg if number < len(places) else ""
     for statement in _blocks(tree.body):
         head = statement if not isinstance(statement, BLOCKS) else getattr(statement, "test", getattr(statement, "iter", None))
-        if head is not None and argument in _names([head], ast.Load):
+        if head is not None and argument in names_in([head], ast.Load):
             return statement
     raise Cannot("the argument is not read by name")
 
