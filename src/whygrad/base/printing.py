@@ -42,10 +42,7 @@ _PROFILES = {
 _options = _Options()
 
 
-def __getattr__(name: str) -> Any:
-    """torch._tensor_str.PRINT_OPTS is the current options."""
-    if name != "PRINT_OPTS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def current_options() -> _Options:
     return _options
 
 
