@@ -39,7 +39,8 @@ class Selection(Subject):
         self._add(site)
 
     def _add(self, site: Site) -> None:
-        if site[0] is not None and len(self._files) < MAX_FILES:
+        is_own = site[0] is not None and "site-packages" not in site[0].co_filename
+        if is_own and len(self._files) < MAX_FILES:
             self._files.add(site[0].co_filename)
 
     def was_seen(self, check: str) -> bool:
