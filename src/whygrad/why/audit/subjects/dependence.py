@@ -34,6 +34,8 @@ MIXED = 0.05
 # Calls that choose among their inputs: what was not chosen has no influence.
 CHOOSING = SELECTING | STEPWISE | {"argmax", "topk", "where", "one_hot", "gumbel_softmax", "multinomial"}
 CHOOSING |= {"argmin", "argsort", "bucketize"}
+# Calls that hide places.
+MASKING = {"masked_fill", "masked_fill_", "where", "triu", "tril"}
 # More particular findings of what these checks see.
 PARTICULAR = {"custom-backward", "wrong-dim", "data-constant", "masked-all", "target-equals-input", "input-degenerate",
               "output-constant", "argument-unused", "detach", "dropout-all", "zero-factor", "zero-local-derivative",
@@ -165,6 +167,8 @@ class Dependence(Subject):
         self._seen.add("sees-past-only")
         if differ(base[-1].array[:, :last + 1], other[-1].array[:, :last + 1]):
             lines = _breaking(base, other, lambda a, b: _past_differs(a, b, length, last))
+            masks = dict.fromkeys(result.site for result in base if result.name in MASKING)
+            lines += [site for site in masks if site not in lines][:2]
             yield finding("sees-past-only", "target-equals-input", "every prediction sees what it is to predict",
                           f"The targets are the inputs of {type(example.module).__name__} {at(example.site)}, moved by one. Run "
                           f"again with other values after place {last}, it gave other predictions for the places before: each "

@@ -252,6 +252,19 @@ class Rates(Subject):
                               "time).",
                               at=known.stepped_at, causes=(known.made_at, others[0].made_at))
             return
+        following = next((r for r in trained if r.first_round > record.last_round and r.held_ids & record.held_ids
+                          and self._scheduler_of(r) is None), None)
+        if following is not None and known.last_round > following.first_round and known.steps >= 2:
+            yield finding("schedule", "schedule-wrong", "this schedule goes on with an optimizer that no longer steps",
+                          f"{known.kind}, made {at(known.made_at)}, belongs to the optimizer made {at(record.made_at)}, which "
+                          "made its "
+                          f"last step before another one, made {at(following.made_at)} for the same parameters, took over. The "
+                          f"schedule is still stepped {at(known.stepped_at)}, and the rate of the new one never changes.",
+                          "make a new scheduler for the new optimizer, or add the parameters to the old one (add_param_group).",
+                          at=known.stepped_at,
+                          causes=(*following.callers[:1], following.made_at, known.stepped_at, known.made_at),
+                          symptom="wrong-value")
+            return
         # One that a function made beside what was wanted of it is left alone: others of that line are stepped.
         is_dropped = any(other.steps and other.made_at == known.made_at for other in self.audit.schedulers.values())
         if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known) and not is_dropped:

@@ -85,7 +85,7 @@ class Targets(Subject):
 
     def module_called(self, call: ModuleCall) -> None:
         if type(call.module).__name__ == "Embedding":
-            self._vocabularies.add(call.module.num_embeddings)
+            self._vocabularies.add(getattr(call.module, "num_embeddings", 0))
         if call.depth == 0:
             self._input = next((x for x in call.args if is_tensor(x)), None)
 

@@ -16,6 +16,8 @@ from whygrad.why.locations import SourceLocation, location_of_line
 from whygrad.why.program_text import called_name, syntax_tree
 
 MAX_CLASSES = 64
+# Names of what is computed from the end.
+RETURNS = re.compile(r"ret|adv|gae|discount", re.IGNORECASE)
 # Functions that begin a sequence of random numbers.
 SEEDING = {"manual_seed", "seed", "default_rng", "RandomState"}
 # Names of values that are there to change what is computed.
@@ -63,6 +65,7 @@ class Unused(Subject):
                     yield from self._variables(file, node)
                     yield from self._results(file, node, tree)
                     yield from self._seeded(file, node)
+                    yield from self._in_reverse(file, node)
 
     def _attributes(self, file: str, of: ast.ClassDef, module: Any, loaded: set[str]) -> Iterator[Finding]:
         for name, line in _stored(of):
@@ -145,6 +148,31 @@ class Unused(Subject):
                               causes=(line, *[location_of_line(file, n) for n in (line.line + 1, line.line + 2)]),
                               symptom="wrong-value")
                 return
+
+    def _in_reverse(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """Returns that are computed from the last to the first, and never turned round."""
+        text = ast.unparse(function)
+        for loop in ast.walk(function):
+            backwards = loop.iter if isinstance(loop, ast.For) else None
+            if not isinstance(loop, ast.For) or called_name(backwards) != "reversed" or not isinstance(backwards, ast.Call):
+                continue
+            for call in ast.walk(loop):
+                name = ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (
+                    call.func.attr == "append") else ""
+                is_sequence = isinstance(backwards.args[0], (ast.Name, ast.Attribute)) or RETURNS.search(name)
+                if not name or not is_sequence or not re.search(rf"(stack|tensor|cat)\(\[?{re.escape(name)}\b", text):
+                    continue
+                turned = rf"reversed\({re.escape(name)}\)|{re.escape(name)}\[::-1\]|{re.escape(name)}\.reverse\(|flip\("
+                if not re.search(turned, text):
+                    yield finding("options-read", "labels-shuffled", f"`{name}` stands in the reverse order",
+                                  f"`{name}` of {function.name}() is filled from the last element of "
+                                  f"`{ast.unparse(backwards.args[0])}` to the first (line {loop.lineno}), and is not turned "
+                                  "round: "
+                                  "its first element belongs to the last one, and so on.",
+                                  f"turn it round: {name}.reverse() behind the loop, or insert(0, ...).",
+                                  causes=(location_of_line(file, getattr(call, "lineno", loop.lineno)),
+                                          location_of_line(file, loop.lineno)), symptom="wrong-value")
+                    return
 
     def _late_bound(self, file: str, loop: ast.For) -> Iterator[Finding]:
         """Functions that a loop makes and keeps, and that read its variable when they run."""
