@@ -17,6 +17,10 @@ from whygrad.why.locations import SourceLocation, location_of_line
 from whygrad.why.program_text import called_name, syntax_tree
 
 MAX_CLASSES = 64
+# Names of what is computed from the end.
+RETURNS = re.compile(r"ret|adv|gae|discount", re.IGNORECASE)
+# Functions that begin a sequence of random numbers.
+SEEDING = {"manual_seed", "seed", "default_rng", "RandomState"}
 # Names of values that are there to change what is computed.
 WORKING = re.compile(r"mask|length|weight|gamma|lambd|\blam\b|alpha|beta|temperature|margin|decay|\bdones?\b|terminal|"
                      r"momentum|warm|dropout|discount|entropy|smooth|\btau\b|reward", re.IGNORECASE)
@@ -47,7 +51,7 @@ class Unused(Subject):
         return not all(map(is_library_file, self._files))
 
     def findings(self) -> Iterator[Finding]:
-        trees = {file: tree for file in self._files if (tree := syntax_tree(file)) is not None}
+        trees = {file: tree for file in self._files if "site-packages" not in file and (tree := syntax_tree(file)) is not None}
         names = {kind.__name__: module for kind, module in self._modules.items()}
         loaded = set().union(*[_loaded(tree, ast.Name) for tree in trees.values()])
         attributes = set().union(*[_loaded(tree, ast.Attribute) for tree in trees.values()])
@@ -63,6 +67,8 @@ class Unused(Subject):
                     yield from self._arguments(file, node, loaded | attributes)
                     yield from self._variables(file, node)
                     yield from self._results(file, node, tree)
+                    yield from self._seeded(file, node)
+                    yield from self._in_reverse(file, node)
 
     def _attributes(self, file: str, of: ast.ClassDef, module: Any, loaded: set[str]) -> Iterator[Finding]:
         for name, line in _stored(of):
@@ -130,6 +136,46 @@ class Unused(Subject):
                     yield self._found(location_of_line(file, statement.lineno), f"`{name}` of {function.name}() is never used",
                                       f"`{name}` gets a value {{here}}, and no line of {function.name}() reads it",
                                       *[location_of_line(file, node.lineno) for node in later[:4]])
+
+    def _seeded(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """A dataset that seeds with one number for each sample."""
+        for call in ast.walk(function) if function.name == "__getitem__" else ():
+            if called_name(call) in SEEDING and isinstance(call, ast.Call) and call.args and all(
+                    isinstance(argument, ast.Constant) for argument in call.args):
+                line = location_of_line(file, call.lineno)
+                yield finding("options-read", "draws-repeated", "the same random numbers are drawn for each sample",
+                              f"`{ast.unparse(call)}` in line {line.line} seeds anew for each sample, and always with the same "
+                              "number: "
+                              "what is drawn after it is the same for all samples and in all epochs.",
+                              "seed once, outside of __getitem__, or with a number that depends on the sample and the epoch.",
+                              causes=(line, *[location_of_line(file, n) for n in (line.line + 1, line.line + 2)]),
+                              symptom="wrong-value")
+                return
+
+    def _in_reverse(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """Returns that are computed from the last to the first, and never turned round."""
+        text = ast.unparse(function)
+        for loop in ast.walk(function):
+            backwards = loop.iter if isinstance(loop, ast.For) else None
+            if not isinstance(loop, ast.For) or called_name(backwards) != "reversed" or not isinstance(backwards, ast.Call):
+                continue
+            for call in ast.walk(loop):
+                name = ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (
+                    call.func.attr == "append") else ""
+                is_sequence = isinstance(backwards.args[0], (ast.Name, ast.Attribute)) or RETURNS.search(name)
+                if not name or not is_sequence or not re.search(rf"(stack|tensor|cat)\(\[?{re.escape(name)}\b", text):
+                    continue
+                turned = rf"reversed\({re.escape(name)}\)|{re.escape(name)}\[::-1\]|{re.escape(name)}\.reverse\(|flip\("
+                if not re.search(turned, text):
+                    yield finding("options-read", "labels-shuffled", f"`{name}` stands in the reverse order",
+                                  f"`{name}` of {function.name}() is filled from the last element of "
+                                  f"`{ast.unparse(backwards.args[0])}` to the first (line {loop.lineno}), and is not turned "
+                                  "round: "
+                                  "its first element belongs to the last one, and so on.",
+                                  f"turn it round: {name}.reverse() behind the loop, or insert(0, ...).",
+                                  causes=(location_of_line(file, getattr(call, "lineno", loop.lineno)),
+                                          location_of_line(file, loop.lineno)), symptom="wrong-value")
+                    return
 
     def _late_bound(self, file: str, loop: ast.For) -> Iterator[Finding]:
         """Functions that a loop makes and keeps, and that read its variable when they run."""
