@@ -97,8 +97,11 @@ class Renderer:
         return f"<details><summary>the program, {lines} lines</summary>{box}</details>\n" if "folded" in words else f"{box}\n"
 
     def heading_open(self, tokens: Any, index: int, *options: Any) -> str:
-        text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", tokens[index + 1].content)
-        name = re.sub(r"[^\w]+", "-", text.lower()).strip("-")
+        content = tokens[index + 1].content
+        text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", content)
+        if content.startswith("`") and self.source.address in reference.HEADS:
+            text = text.partition("(")[0]
+        name = reference.anchor(text)
         self.headings.append((int(tokens[index].tag[1]), text, name))
         return f'<{tokens[index].tag} id="{name}"><a class="anchor" href="#{name}" aria-label="Link to this section">#</a>'
 
@@ -192,7 +195,7 @@ def build(out: Path, root: Path) -> None:
         up = "../" * source.address.count("/")
         page = out / f"{source.address}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        boxes = f'<script type="module" src="{up}play/whygrad-box.js"></script>' if renderer.has_boxes else ""
+        boxes = f'<script src="{up}play/whygrad-box.js" defer></script>' if renderer.has_boxes else ""
         page.write_text(filled(template, title=html.escape(title), up=up, navigation=navigation(source), boxes=boxes, body=body,
                                contents=contents(renderer.headings)))
         index.append({"address": f"{source.address}.html", "title": title, "text": plain(text)[:4000],

@@ -110,6 +110,21 @@ class Page:
         self.js("playground.result = null; playground.editor.text = arguments[0];"
                 "document.getElementById('run').click()", program)
 
+    def prefer(self, scheme: str) -> None:
+        """ "light" or "dark"."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def resize(self, width: int) -> None:
+        """A phone of this width; 0 for the window as it was."""
+        phone = {"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        self.browser.execute_cdp_cmd(*(("Emulation.setDeviceMetricsOverride", phone) if width else
+                                       ("Emulation.clearDeviceMetricsOverride", {})))
+
+    def faint_texts(self) -> list[Any]:
+        """Contrast, text and element of what is hard to read (faint.js)."""
+        return list(self.js((Path(__file__).parent / "faint.js").read_text()))
+
     @property
     def output(self) -> str:
         return str(self.js("return document.getElementById('output').textContent"))
