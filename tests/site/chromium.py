@@ -60,12 +60,12 @@ def started(profile: Path) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(60)
+    driver.set_script_timeout(180)
     yield driver
     driver.quit()
 
 
-def wait(condition: Callable[[], Any], seconds: float = 60) -> Any:
+def wait(condition: Callable[[], Any], seconds: float = 180) -> Any:
     until = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < until, "it did not come in time"

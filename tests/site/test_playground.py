@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -322,19 +323,12 @@ def test_no_link_runs_its_program(page: Page, address: str) -> None:
     assert page.status == "A program from a link: read it before you run it."
 
 
-FOREIGN = """<!doctype html><title>A blog</title>
-<iframe src="{link}" width="600" height="400"></iframe>
-<script src="{own}whygrad-box.js" defer></script>
-<whygrad-box><pre>
-import torch
-print(torch.ones(2) &lt; 3)
-</pre></whygrad-box>
-"""
-
-
 def test_a_page_of_another_site_embeds_programs(page: Page, address: str, tmp_path: Path) -> None:
     link = share(page, "print('in a frame')").replace("#", "?embed#")
-    (tmp_path / "index.html").write_text(FOREIGN.format(link=link, own=address))
+    box, frame = re.findall(r"```html\n(.*?)```", (ROOT / "docs/embedding.md").read_text(), re.S)
+    place = "https://your.host/whygrad/play/"
+    frame = frame.replace(f"{place}?embed#code=...", link)
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>A blog</title>{frame}{box.replace(place, address)}")
     with served(tmp_path) as elsewhere:
         page.browser.get(elsewhere.replace("127.0.0.1", "localhost"))
         for selector, printed in {"iframe": "in a frame\n", "whygrad-box iframe": "tensor([True, True])\n"}.items():
