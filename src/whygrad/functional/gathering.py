@@ -474,4 +474,5 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 @public()
 def argwhere(input: Any) -> Tensor:
+    """The indices of the elements that are not zero, a row for each."""
     return nonzero(read_tensor("argwhere", input))
