@@ -140,7 +140,7 @@ class Rerun:
     def is_over(self) -> bool:
         return thread_time() > self._until
 
-    def run(self, example: Example, training: bool = False) -> list[Result]:
+    def run(self, example: Example, training: bool = False, seed: int = 0) -> list[Result]:
         """The results of the calls in a forward, by default in evaluation mode, the module's own last (named "output", and "" for
         the first); empty if it cannot be run again."""
         results: list[Result] = []
@@ -159,7 +159,7 @@ class Rerun:
             return []
         try:
             module = self._copy_of(example.module).train(training)
-            with self._audit.listening(heard), engine.current.repeatable(), engine.without_grad(), _confined():
+            with self._audit.listening(heard), engine.current.repeatable(seed), engine.without_grad(), _confined():
                 args, kwargs = _mapped((example.args, example.kwargs), lambda array: engine.wrap(array.copy()))
                 output = module(*args, **kwargs)
         except Exception:  # whatever the program raises: then nothing is known
@@ -173,6 +173,11 @@ class Rerun:
         """Whether a module gives the same twice: it keeps nothing from call to call."""
         first, second = self.run(example), self.run(example)
         return bool(first and second) and not differ(first[-1].array, second[-1].array)
+
+    def draws(self, example: Example) -> bool:
+        """Whether a module draws random numbers in evaluation mode too."""
+        first, second = self.run(example), self.run(example, seed=1)
+        return not first or not second or differ(first[-1].array, second[-1].array)
 
     @contextlib.contextmanager
     def with_noise(self, example: Example, name: str) -> Iterator[None]:
