@@ -26,8 +26,8 @@ def place_matters(rerun: Rerun, straight: Example, turned: Example, size: int) -
         return
     if any(result.name in ORDERED for result in base) or not _is_elsewhere(base[-1].array, other[-1].array, size):
         return
-    if rerun.is_random(straight):  # each row has its own noise
-        return
+    if rerun.draws(straight):
+        return  # its random numbers have places in the batch
     lines = next(([a.site] for a, b in aligned(base, other) if a.is_real and _is_elsewhere(a.array, b.array, size)), [])
     yield finding("rows-apart", "wrong-dim", "a prediction depends on the sample's place in the batch",
                   f"{type(straight.module).__name__}, called {at(straight.site)}, was run again with the samples of a batch in "

@@ -90,8 +90,7 @@ def _parameters_behind(cause: Any) -> dict[int, Any]:
 
 def _dependence(summand: Any) -> tuple[dict[int, Any], list[tuple[Any, Site]]]:
     """The parameters that a summand reaches, and the cuts by which it depends on others, with the lines that use them."""
-    pending = [summand]
-    seen: set[int] = set()
+    pending, seen = [summand], set[int]()
     leaves: dict[int, Any] = {}
     cuts: list[tuple[Any, Site]] = []
     while pending and len(seen) < MAX_NODES:

@@ -143,6 +143,8 @@ class Rates(Subject):
     def _in_defaults(self, rate: Rate) -> Iterator[Finding]:
         record, values = rate.record, rate.values
         here = locate(record.stepped_at)
+        if record.optimizer is None:
+            return  # it was let go of, and has no defaults any more
         if record.steps < MIN_STEPS or values.least != values.greatest or _default_rate(record) == self._defaults[id(record)]:
             return
         lines = [] if here is None else lines_matching(here.file, r"\.defaults\[")
@@ -330,6 +332,9 @@ def _written_rates(record: OptimizerRecord) -> list[Any]:
     return [] if here is None else lines_matching(here.file, r"""\[["']lr["']\]\s*[*/+-]?=[^=]""")
 
 
-def _lambda_sites(scheduler: Any) -> list[Site]:
-    """The functions that a LambdaLR calls."""
-    return [(function.__code__, 0) for function in vars(scheduler).get("lr_lambdas", ()) if hasattr(function, "__code__")]
+def _lambda_sites(scheduler: Any) -> list[Any]:
+    """The functions that a LambdaLR calls, and their lines that divide integers."""
+    codes = [function.__code__ for function in vars(scheduler).get("lr_lambdas", ()) if hasattr(function, "__code__")]
+    divisions = [here for code in codes for here in lines_matching(code.co_filename, r"\w\s*//\s*\w")
+                 if here.line in {line for _, _, line in code.co_lines()}]
+    return [*divisions[:2], *[(code, 0) for code in codes]]

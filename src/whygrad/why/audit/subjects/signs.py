@@ -59,6 +59,8 @@ class Signs(Subject):
         # By line: rounds, and whether the gradient of each element of the difference (or product) was positive, or the same.
         self._products: dict[Site, dict[int, bool]] = {}
         self._differences: dict[Site, dict[int, bool]] = {}
+        # What is differentiated at present.
+        self._root: Any = None
         # The difference that was computed last, and by its line the one that reduces it to a number.
         self._last_difference: Site | None = None
         self._reduced: dict[Site, Site] = {}
@@ -106,6 +108,12 @@ class Signs(Subject):
                 self._wait(node, Waiting("judged", call.site, (call.module, kind)))
                 return
 
+    def backward_begun(self, backward: Any, root: Any) -> None:
+        self._root = root if self.audit.is_observing and is_node(root) else None
+
+    def backward_done(self, trace: Any) -> None:
+        self._root = None
+
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         waiting = self._waiting.pop(node.seq, None) if self._waiting else None
         if waiting is None:
@@ -121,7 +129,8 @@ class Signs(Subject):
         elif waiting.kind == "product":
             self._products.setdefault(waiting.site, {})[self.audit.round] = low >= 0
         elif waiting.kind == "difference":
-            self._differences.setdefault(waiting.site, {})[self.audit.round] = low == high
+            is_all = self._root is not None and leaves_from([node]) == leaves_from([self._root])  # else it is one part of a loss
+            self._differences.setdefault(waiting.site, {})[self.audit.round] = low == high and is_all
         elif low > 0 or high < 0:
             module, kind = waiting.about
             signs = self._judged.setdefault(id(module), (module, {}))[1].setdefault(kind, [])

@@ -17,7 +17,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.engine import end_of, is_node, is_parameter, is_tensor, shape_of, size_of, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, leaves_from, row_name, summands_of
-from whygrad.why.locations import expression_at, locate
+from whygrad.why.locations import SourceLocation, expression_at, locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -79,6 +79,7 @@ class Terms(Subject):
         # Losses of a model in training, by line: those of this round, and whether in each round only the last was differentiated.
         self._is_training = False
         self._in_turn: dict[Site, list[int]] = {}
+        self._by_functions: set[Site] = set()  # lines of loss functions
         self._only_last: dict[Site, dict[int, int]] = {}
         # The number of elements that each loss averages over; backward passes in each round, by line.
         self._counts: dict[Site, set[int]] = {}
@@ -100,6 +101,8 @@ class Terms(Subject):
             drop_oldest(self._counts, MAX_SITES)
         source = source_of(call.result) if is_tensor(call.result) else None
         if is_node(source) and size_of(call.result) == 1:
+            if len(self._by_functions) < MAX_SITES:
+                self._by_functions.add(call.site)
             if self._is_training and self.audit.is_observing:
                 self._in_turn.setdefault(call.site, []).append(source.seq)
             self._losses[source.seq] = call.name.rpartition(".")[2], call.site
@@ -342,6 +345,8 @@ class Terms(Subject):
             named = next((name for name in names if NAMED_LOSS.search(name)), None)
             if isinstance(statement, ast.Expr) and not isinstance(statement.value, (ast.Call, ast.Await)):
                 named = ast.unparse(statement)  # `loss + penalty`, whose result nobody keeps
+            if named is None and self._is_left(site, here, names):
+                named = next(iter(names))
             if named is None or ".item()" in statement_text(here) or "float(" in statement_text(here):
                 continue
             losses = [loss.site for loss in self.audit.losses.values()]
@@ -353,6 +358,12 @@ class Terms(Subject):
                           + "It has no effect on any parameter.",
                           f"add it to the loss that is differentiated, or call {named}.backward().",
                           at=losses[0] if losses else site, causes=(site, *losses[:1]))
+
+    def _is_left(self, site: Site, here: SourceLocation, names: set[str]) -> bool:
+        """Whether a loss function has made a value that is bound to a name, and that nobody reads as a number."""
+        name = re.escape(next(iter(names), ""))
+        return site in self._by_functions and len(names) == 1 and not lines_matching(
+            here.file, rf"\b{name}\.(item|detach|data|tolist|mean|sum|backward)\b|[\[({{,]\s*{name}\s*[:,}})]")
 
     def _only_the_last(self) -> Iterator[Finding]:
         for site, rounds in self._only_last.items():
