@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from play.gallery import without_marks
+from play.gallery import NOT_IN_PAGE, preference, without_marks
 
 from whygrad import cli
 from whygrad.for_whygrad.fresh_start import fresh_start
@@ -46,6 +46,7 @@ WITHOUT_PROGRAM = {
                 "program may have run while nothing was (before `why.on()`, or in a step of a long run that was left out).*",
 }
 IN_RANKS = "It shows between several processes of a distributed program, on PyTorch, so it does not run in this page:"
+NOT_HERE = "It does not run in this page, which has no bfloat16 and no processes:"
 # Programs for what is told only if somebody asks (`why()`): their output is the answer.
 ASKED = {
     "grad-assigned": """import torch
@@ -114,6 +115,8 @@ def _entry(root: Path, category: str, folder: Path) -> tuple[str, Told | None]:
 
 
 def _program(program: str) -> str:
+    if NOT_IN_PAGE.search(program):
+        return f"{NOT_HERE}\n\n```python\n{program}```\n"
     folded = " folded" if program.count("\n") > MAX_OPEN else ""
     return f"```python live{folded}\n{program}```\n"
 
@@ -121,7 +124,8 @@ def _program(program: str) -> str:
 def _programs(root: Path, category: str) -> list[str]:
     """Those of the category, the shortest first; those that explain a read come before whole trainings."""
     return [without_marks(text) for kind in ("cases", "programs")
-            for text in sorted([file.read_text() for file in (root / "tests/why" / kind / category).glob("*.py")], key=len)]
+            for text in sorted([file.read_text() for file in (root / "tests/why" / kind / category).glob("*.py")],
+                               key=preference)]
 
 
 def _run(program: str, folder: Path) -> tuple[str, dict[str, Told]]:
