@@ -47,7 +47,8 @@ def _training_programs(folder: Path) -> list[dict[str, Any]]:
 
 
 def without_marks(program: str) -> str:
-    """A program of the tests without its first lines, and without the marks of causes and reads."""
+    """A program of the tests without its first lines, the marks of causes and reads, and the word before what it prints."""
     lines = program.splitlines()
     first = next(i for i, line in enumerate(lines) if not line.startswith("#"))
-    return re.sub(r" *#[CR]\b.*$", "", "\n".join(lines[first:]), flags=re.M).strip("\n") + "\n"
+    text = re.sub(r" *#[CR]\b.*$", "", "\n".join(lines[first:]), flags=re.M).strip("\n") + "\n"
+    return re.sub(r'(?<=print\()"evidence:", |(?<=")evidence: ', "", text)

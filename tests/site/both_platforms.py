@@ -50,7 +50,7 @@ def run_programs(files: Sequence[str]) -> dict[str, Any]:
                 pieces.append(text)
 
         done = program.run(Path(file).read_text(), tell, with_report=False)
-        found["/".join(Path(file).parts[-2:])] = [rounded("".join(pieces)), done["code"], rounded(json.dumps(done["answers"])),
+        found["/".join(Path(file).parts[-3:])] = [rounded("".join(pieces)), done["code"], rounded(json.dumps(done["answers"])),
                                                   done["failures"]]
     return found
 

@@ -11,7 +11,8 @@ from site_building import TESTS, built_site, here, in_wasm
 
 built_site()
 EVERYTHING = "WHYGRAD_WASM_ALL" in os.environ
-PROGRAMS = sorted(path.relative_to(TESTS) for folder in ("cases/*", "puzzles") for path in TESTS.glob(f"why/{folder}/*.py"))
+PROGRAMS = sorted(path.relative_to(TESTS) for folder in ("cases/*", "programs/*", "puzzles")
+                  for path in TESTS.glob(f"why/{folder}/*.py"))
 # There are no threads: a program that starts one ends there, as it would under any Python without them.
 NEED_THREADS = {"while_another_thread_steps"}
 PROGRAMS = [path for path in PROGRAMS if path.stem not in NEED_THREADS]
@@ -25,7 +26,7 @@ ROWS = sorted(SAMPLES if EVERYTHING else OF_INDICES & SAMPLES.keys())
 
 
 def calls(folder: str) -> list[tuple[str, list[str]]]:
-    chosen = PROGRAMS if EVERYTHING else PROGRAMS[::24]
+    chosen = PROGRAMS if EVERYTHING else PROGRAMS[::40]
     return [("run_programs", [f"{folder}/{path}" for path in chosen]), ("check_rows", ROWS)]
 
 

@@ -328,11 +328,14 @@ class Terms(Subject):
                           causes=(*made[-2:], site), symptom="zero")
 
     def _never_differentiated(self) -> Iterator[Finding]:
+        used = {id(statement) for site in self._used if (statement := statement_of(locate(site))) is not None}
         for site, rounds in self._unused.items():
             here = locate(site)
             if site in self._used or len(rounds) < MIN_ROUNDS or here is None:
                 continue
             statement = statement_of(here)
+            if id(statement) in used:
+                continue  # a part of what the statement computes, that it detaches itself
             names = targets_of(statement)
             named = next((name for name in names if NAMED_LOSS.search(name)), None)
             if isinstance(statement, ast.Expr) and not isinstance(statement.value, (ast.Call, ast.Await)):
