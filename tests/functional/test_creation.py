@@ -475,3 +475,9 @@ def test_constants() -> None:
     for name in ("pi", "e", "inf", "newaxis"):
         assert getattr(whygrad, name) == getattr(torch, name)
     assert whygrad.nan != whygrad.nan
+
+
+def test_more_dims_than_numpy_has() -> None:
+    assert whygrad.ones([1] * 64).dim() == 64
+    with pytest.raises(NotImplementedError, match="a tensor of 65 dims: NumPy has arrays of 64 at most"):
+        whygrad.ones([1] * 65)

@@ -29,6 +29,9 @@ class Repeats:
     always = False
 
 
+MOST_DIMS = 64
+
+
 def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
@@ -38,6 +41,8 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         raise errors.out_of_memory(error) from None
     except ValueError:
         check_sizes(sizes)
+        if len(sizes) > MOST_DIMS:
+            raise NotImplementedError(f"a tensor of {len(sizes)} dims: NumPy has arrays of {MOST_DIMS} at most") from None
         if 0 in sizes:
             raise RuntimeError("Stride calculation overflowed") from None
         size = math.prod(sizes) * dtype.itemsize
