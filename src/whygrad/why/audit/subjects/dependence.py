@@ -39,7 +39,8 @@ MASKING = {"masked_fill", "masked_fill_", "where", "triu", "tril"}
 # More particular findings of what these checks see.
 PARTICULAR = {"custom-backward", "wrong-dim", "data-constant", "masked-all", "target-equals-input", "input-degenerate",
               "output-constant", "argument-unused", "detach", "dropout-all", "zero-factor", "zero-local-derivative",
-              "init-symmetric", "saturated", "target-shifted", "term-without-influence", "diverged", "nan-forward"}
+              "init-symmetric", "saturated", "target-shifted", "term-without-influence", "diverged", "nan-forward",
+              "not-in-optimizer", "learning-rate-zero"}
 # The lines between the last result that is right and the first that is not, that are named.
 MAX_SUSPECTS = 3
 
