@@ -30,4 +30,4 @@ def test_library(name: str) -> None:
     assert (expected.error, found.error) == ("", "")
     assert expected.printed
     assert first_difference(found.printed, expected.printed) == ""
-    assert found.explained == 0
+    assert found.explained == []

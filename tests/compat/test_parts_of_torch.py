@@ -264,3 +264,55 @@ def test_storages_of_bytes(lib: Any, tmp_path: Path) -> None:
     assert lib.UntypedStorage([1, 2]).tolist() == [1, 2]
     assert lib.UntypedStorage(5).nbytes() == 5
     assert lib.ones(2, dtype=lib.int16)[1].untyped_storage().tolist() == [1, 0, 1, 0]
+
+
+def _library_program(t: Any) -> Any:
+    """Ops that are declared by a schema."""
+    lib = t.library.Library("whygrad_tests_declared", "FRAGMENT")
+    ops = t.ops.whygrad_tests_declared
+    x = t.ones(2, requires_grad=True)
+    seen: list[Any] = [lib.define("scaled(Tensor x, float factor=2.0, *, str mode='a') -> Tensor")]
+    seen.append(_kind(lambda: ops.scaled(x)))
+    lib.impl("scaled", lambda x, factor=2.0, *, mode="a": x * factor if mode == "a" else x - factor, "CPU")
+    lib.impl("scaled", lambda x, factor=2.0, *, mode="a": x * 0, "CUDA")
+    ops.scaled(x, 3.0).sum().backward()
+    seen += [x.grad.tolist(), ops.scaled(x, mode="b").tolist(), ops.scaled.default(x).tolist()]
+    lib.define("several(Tensor x, int[2] sizes=[1, 2]) -> (Tensor, Tensor)")
+    lib.impl("several", lambda x, sizes=(1, 2): (x * 3, x + sizes[1]), "CompositeImplicitAutograd")
+    seen += [[out.tolist() for out in ops.several(x)], [out.is_meta for out in ops.several(t.ones(2, device="meta"))]]
+    lib.impl("scaled", lambda x, factor=2.0, *, mode="a": x * 7, "AutogradCPU")
+    lib.impl("scaled", lambda x, factor=2.0, *, mode="a": x * 0, "CompositeExplicitAutograd")
+    seen.append(ops.scaled(x).tolist())
+    t.library.define("whygrad_tests_declared::shaped", "(Tensor x, int[] sizes) -> Tensor")
+    t.library.impl("whygrad_tests_declared::shaped", "cpu")(lambda x, sizes: x.reshape(sizes).clone())
+    t.library.register_autograd("whygrad_tests_declared::shaped", lambda ctx, g: (g.reshape(-1) * 5, None))
+    t.library.register_fake("whygrad_tests_declared::shaped")(lambda x, sizes: x.new_empty(sizes))
+    ops.shaped(x, [2, 1]).sum().backward()
+    seen += [x.grad.tolist(), list(ops.shaped(t.ones(4, device="meta"), [2, 2]).shape)]
+    on_device = t.library.custom_op("whygrad_tests_declared::elsewhere", lambda x: x * 2, mutates_args=(), device_types="cuda",
+                                    schema="(Tensor x) -> Tensor")
+    seen.append(_kind(lambda: on_device(t.ones(2))))
+    on_device.register_kernel("cpu")(lambda x: x * 4)
+    seen.append(on_device(t.ones(2)).tolist())
+    triton = t.library.triton_op("whygrad_tests_declared::composed", mutates_args=())(_doubled(t))
+    seen.append(triton(x).tolist())
+    seen += [outcome(lambda: t.library.Library("a", "OTHER")), outcome(lambda: ops.unknown)]
+    return seen
+
+
+def _kind(call: Any) -> str:
+    """The class of the error; torch's text has a paragraph about its dispatcher."""
+    return outcome(call)[1][0]
+
+
+def _doubled(t: Any) -> Any:
+    def doubled(x):
+        return x * 2
+
+    doubled.__annotations__ = {"x": t.Tensor, "return": t.Tensor}
+    return doubled
+
+
+@pytest.mark.filterwarnings("ignore:Warning only once for all operators", "ignore:.*an autograd kernel was not registered")
+def test_libraries_of_ops_declared_by_schemas() -> None:
+    assert _library_program(whygrad) == _library_program(torch)

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 import torch
+import torch._tensor_str
 import torch._utils
 import torch.utils.weak
+from interpreters import on_both
 
 import whygrad
 import whygrad.compat.torch_utils
 import whygrad.nn.modules
 import whygrad.utils.weak
-from whygrad.compat import _C
+from whygrad.compat import _C, tensor_str
 
 
 @pytest.mark.parametrize("text", [
@@ -106,3 +108,29 @@ def test_types_of_annotations() -> None:
     assert names
     assert [str(getattr(ours, name)).replace("typing.", "") for name in names] == [
         str(getattr(theirs, name)).replace("typing.", "") for name in names]
+
+
+@pytest.mark.parametrize("text", [
+    "s._tensor_str(t.arange(6.).reshape(2, 3), 7)", "s._add_suffixes('Mine([1])', ['size=(2,)', 'name=' + 'x' * 80], 5, False)",
+    "s._add_suffixes('Mine([1])', ['size=(2,)'], 5, True)", "s._str_intern(t.ones(2), tensor_contents='here')",
+    "s.PRINT_OPTS.linewidth, s.PRINT_OPTS.edgeitems", "t._C._is_tracing()"])
+def test_printing_of_subclasses(text: str) -> None:
+    theirs, ours = (repr(eval(text, {"t": t, "s": s})) for t, s in ((torch, torch._tensor_str), (whygrad, tensor_str)))
+    assert ours == theirs
+
+
+def test_classes_that_are_not_there() -> None:
+    """They are classes for isinstance, or an ImportError for a program that is prepared for it: never modules."""
+    theirs, ours = on_both("""
+import torch
+try:
+    from torch.distributed.tensor import DTensor
+except ImportError:
+    DTensor = None
+print(isinstance(1, DTensor))
+try:
+    from torch.distributed.tensor import NoSuchClass
+except ImportError:
+    print("none")
+""")
+    assert ours == theirs

@@ -481,3 +481,27 @@ def test_removed_functions_say_what_to_use(name: str) -> None:
             getattr(lib, name)(lib.eye(2), *[lib.eye(2)] * (name in ("lstsq", "solve")))
         texts.append(str(caught.value))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 2}, {"k": 2, "largest": False}, {"k": 3, "n": 4}], ids=str)
+@pytest.mark.parametrize("with_b", [False, True])
+def test_lobpcg(options: dict[str, Any], with_b: bool) -> None:
+    def outcomes(t: Any) -> Any:
+        t.manual_seed(0)
+        root = t.randn(12, 12, dtype=t.float64)
+        a = (root @ root.T + t.eye(12)).requires_grad_()
+        b = t.diag(t.linspace(1, 2, 12, dtype=t.float64)) if with_b else None
+        values, vectors = t.lobpcg(a, B=b, niter=200, tol=1e-10, **options)
+        again = t.rand(1).item()
+        vectors = vectors.detach() * vectors.detach()[0].sign()
+        if with_b:
+            return values.tolist(), vectors.flatten().tolist(), again
+        return values.tolist(), vectors.flatten().tolist(), again, t.autograd.grad(values.sum(), a)[0].flatten().tolist()
+
+    for ours, theirs in zip(outcomes(whygrad), outcomes(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_lobpcg_of_a_small_matrix() -> None:
+    theirs, ours = (outcome(lambda: t.lobpcg(t.eye(5), k=2)) for t in (torch, whygrad))
+    assert ours == theirs

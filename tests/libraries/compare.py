@@ -28,7 +28,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 class Outcome(NamedTuple):
     printed: str
     error: str  # the last line of the traceback, "" if the program ended well
-    explained: int  # answers of `whygrad run` on standard error
+    explained: list[str]  # what `whygrad run` answers on standard error: the line and the category of each
 
 
 def run(command: list[str], path: Path, timeout: int = 300) -> Outcome:
@@ -37,10 +37,11 @@ def run(command: list[str], path: Path, timeout: int = 300) -> Outcome:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
-        return Outcome("", f"does not end within {timeout} s", 0)
+        return Outcome("", f"does not end within {timeout} s", [])
     lines = [line for line in done.stderr.splitlines() if re.match(r"[\w.]+(Error|Exception|Failed)\b|SystemExit", line)]
     failed = (lines or done.stderr.splitlines() or ["exit code " + str(done.returncode)])[-1] if done.returncode else ""
-    return Outcome(done.stdout, failed, len(re.findall(r"^whygrad \[", done.stderr, re.MULTILINE)))
+    answers = re.findall(r"^whygrad \[[^]]*\] (.*)\n(.*)", done.stderr, re.MULTILINE)
+    return Outcome(done.stdout, failed, [f"{line} {title.strip()}" for line, title in answers])
 
 
 def on_torch(program: Path, oracle: Path) -> Outcome:

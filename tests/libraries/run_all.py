@@ -17,7 +17,8 @@ HEAD = """# Libraries
 Made by `make libraries`: one program for each library, built from the library's own documentation
 ([tests/libraries/programs](../tests/libraries/programs)), prints its losses, gradients and results on PyTorch 2.13 and,
 unchanged, on whygrad (`whygrad run`), in an environment in which no PyTorch is
-installed. "same" means: the words are equal, and the numbers to 2 in 1,000.
+installed. "same" means: the words are equal, and the numbers to 2 in 1,000; and `whygrad run` has nothing to
+explain, for the programs are correct ("alarm": it has).
 
 """
 
@@ -38,7 +39,7 @@ def version_of(program: str) -> str:
 
 
 def verdict_of(program: Path, oracle: Path) -> tuple[str, str]:
-    """same, different or fails; and where."""
+    """same, different, alarm (`whygrad run` answers, though the program is correct) or fails; and where."""
     expected = on_torch(program, oracle)
     if expected.error:
         return "not compared", f"on PyTorch: {expected.error}"
@@ -46,8 +47,9 @@ def verdict_of(program: Path, oracle: Path) -> tuple[str, str]:
     if found.error:
         return "fails", found.error
     different = first_difference(found.printed, expected.printed)
-    told = f"{found.explained} answers of `whygrad run`" if found.explained else ""
-    return ("different", different) if different else ("same", told)
+    if different:
+        return "different", different
+    return ("alarm", "; ".join(found.explained)) if found.explained else ("same", "")
 
 
 def main() -> None:

@@ -119,6 +119,9 @@ MODULES = frozenset(f"torch.{name}" for name in (
 
 
 def is_missing_module(full_name: str) -> bool:
+    """Whether torch has this module, or one above it, and whygrad has not. No module of torch has the name of a class."""
+    if full_name.rpartition(".")[2][:1].isupper():
+        return False
     while full_name:
         if full_name in MODULES:
             return True

@@ -55,7 +55,6 @@ _PATTERNS = {
         native_* nn.functional.native_* batch_norm_* *.batch_norm_*
         frobenius_norm embedding_bag nn.functional.*grouped_mm nn.functional.scaled_mm
         nn.functional.ScalingType nn.functional.SwizzleType""",
-    "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
     "get the file by other means and read it with torch.load": "hub hub.* utils.model_zoo*",
     "write the numbers with the package tensorboardX, or to a file": "utils.tensorboard*",
     "whygrad has the functions of torch.masked, and no tensors that carry a mask; pass mask=": "masked.* *[Mm]asked[Tt]ensor",

@@ -10,6 +10,7 @@ from typing import Final as Final
 
 from whygrad.base.futures import Future
 from whygrad.base.unsupported import answer, missing
+from whygrad.compat import tracing
 from whygrad.compat.compiler import _unchanged
 
 
@@ -59,11 +60,16 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return builtins.isinstance(obj, target_type)
 
 
+def is_tracing() -> bool:
+    """Whether `_get_trace_graph` is at work. `trace` calls nothing."""
+    return tracing.running() is not None
+
+
 unused = export = script_method = interface = script_if_tracing = _script_if_tracing = _unchanged
 _overload = _overload_method = _unchanged
 is_scripting = answer("is_scripting", False)
-is_tracing = answer("is_tracing", False)
 Attribute = annotate
+_get_trace_graph = tracing.get_trace_graph
 
 
 class Error(RuntimeError):

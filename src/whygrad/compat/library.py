@@ -1,24 +1,24 @@
 """torch.library: custom ops, called through their function or as `torch.ops.<namespace>.<name>`.
 
-A fake implementation serves on the meta device. vmap rules are accepted and ignored. `torch.ops.aten.<name>` is the public
-function of that name, whichever overload is asked for.
+A fake implementation serves on the meta device. vmap rules are accepted and ignored.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from whygrad.autograd.function import Function
 from whygrad.base.unsupported import missing, unchanged
+from whygrad.compat.schema import parse_schema
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.meta import is_meta
-from whygrad.functional.run import FUNCTIONS, METHODS
 
-__all__ = ["CustomOpDef", "custom_op", "impl_abstract", "register_autograd", "register_fake", "register_kernel", "triton_op"]
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "impl", "impl_abstract", "infer_schema",
+           "opcheck", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
+           "triton_op", "wrap_triton"]
 
 OPS: dict[str, CustomOpDef] = {}
 
@@ -26,12 +26,16 @@ OPS: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """A custom op. Its implementation runs unrecorded; `register_autograd` gives its derivative."""
 
-    def __init__(self, qualname: str, implementation: Callable[..., Any], mutates: Any = ()) -> None:
+    def __init__(self, qualname: str, implementation: Callable[..., Any] | None, mutates: Any = (),
+                 signature: inspect.Signature | None = None) -> None:
         self._qualname = qualname
         self._namespace, _, self._name = qualname.partition("::")
         self._implementation = implementation
-        self._signature = inspect.signature(implementation)
+        # Those of Library.define have a signature and no derivative: their implementations are recorded.
+        self._is_recorded = signature is not None
+        self._signature = signature or inspect.signature(implementation)  # type: ignore[arg-type]
         self._mutates = tuple(mutates) if mutates != "unknown" else tuple(self._signature.parameters)
+        self._rank = 0  # of the key of its implementation (see Library.impl)
         self._fake: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
@@ -52,11 +56,25 @@ class CustomOpDef:
         except TypeError as error:
             raise RuntimeError(f"{self._qualname}() {error}") from None
         bound.apply_defaults()
-        result = self._function.apply(*bound.args)
+        if self._is_recorded and self._backward is None:
+            result = self.chosen(bound.args)(*bound.args, **bound.kwargs)
+        else:
+            result = self._function.apply(*bound.args)
         for name in self._mutates:
             if isinstance(changed := bound.arguments[name], Tensor):
                 bump(changed)
         return result
+
+    def chosen(self, inputs: Any) -> Callable[..., Any]:
+        """The implementation for these inputs."""
+        if any(isinstance(x, Tensor) and is_meta(x) for x in inputs):
+            if self._fake is None:
+                raise NotImplementedError(f"{self._qualname}: attempted to run this operator with Meta tensors, but there was no "
+                                          "fake impl or Meta kernel registered; use register_fake to add one")
+            return self._fake
+        if self._implementation is None:
+            raise NotImplementedError(f"Could not run '{self._qualname}' with arguments from the 'CPU' backend.")
+        return self._implementation
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
         """`backward(ctx, *grads)` as in autograd.Function; `setup_context(ctx, inputs, output)` saves values for it."""
@@ -85,11 +103,7 @@ class CustomOpDef:
 def _function_of(op: CustomOpDef) -> Any:
     """The autograd.Function that runs the op."""
     def forward(ctx: Any, *inputs: Any) -> Any:
-        on_meta = any(isinstance(x, Tensor) and is_meta(x) for x in inputs)
-        if on_meta and op._fake is None:
-            raise NotImplementedError(f"{op._qualname}: attempted to run this operator with Meta tensors, but there was no fake "
-                                      "impl or Meta kernel registered; use register_fake to add one")
-        output = (op._fake if on_meta and op._fake is not None else op._implementation)(*inputs)
+        output = op.chosen(inputs)(*inputs)
         results = output if isinstance(output, (tuple, list)) else (output,)
         if any(result is x for result in results for x in inputs if isinstance(x, Tensor)):
             raise RuntimeError(f"{op._name}: The output of this custom operator (1) must not also be an input to this custom "
@@ -117,9 +131,77 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
         OPS[name] = made = CustomOpDef(name, function, mutates_args)
+        if device_types is not None and "cpu" not in device_types:
+            made._signature, made._implementation = inspect.signature(function), None
         return made
 
     return make if fn is None else make(fn)
+
+
+triton_op = custom_op
+
+
+# Keys of torch's dispatcher that are served here. An implementation of a later one wins.
+_SERVED = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CPU", "AutogradCPU", "Autograd")
+
+
+class Library:
+    """Ops made in two steps: `define` gives the signature, `impl` an implementation."""
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Declare an op, as "name(Tensor x, int n=1) -> Tensor"; returns its name."""
+        name, signature, mutated = parse_schema(schema)
+        OPS[f"{self.ns}::{name}"] = CustomOpDef(f"{self.ns}::{name}", None, mutated, signature)
+        return name
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = False) -> None:
+        """Register an implementation. Those for other devices are ignored."""
+        name = op_name._qualname if isinstance(op_name, CustomOpDef) else str(op_name)
+        name = name if "::" in name else f"{self.ns}::{name}"
+        if name.startswith("aten::"):
+            raise NotImplementedError(f"torch.library: whygrad has its own implementation of {name}")
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        op = OPS.get(name)
+        if op is None or with_keyset:
+            return
+        if key == "Meta" or (key.startswith("Composite") and op._fake is None):
+            op._fake = fn
+        if key in _SERVED and _SERVED.index(key) >= op._rank:
+            op._implementation, op._rank = fn, _SERVED.index(key)
+
+    def _destroy(self) -> None:
+        """The ops stay: nothing frees a namespace here."""
+
+
+def define(qualname: str, schema: Any, *, lib: Any = None, tags: Any = ()) -> None:
+    """Declare an op, as "namespace::name" and "(Tensor x) -> Tensor"."""
+    namespace, _, name = qualname.partition("::")
+    Library(namespace, "FRAGMENT").define(name + schema)
+
+
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
+    """Register an implementation for these types of devices, or all ("default"); also `impl(library, name, key)`."""
+    if isinstance(qualname, Library):
+        library, name, keys = qualname, types, [func or ""]
+        func = None
+    else:
+        namespace, _, name = qualname.partition("::")
+        library = Library(namespace, "FRAGMENT")
+        kinds = [types] if isinstance(types, str) else types
+        keys = ["CompositeExplicitAutograd" if kind == "default" else kind.upper() for kind in kinds]
+
+    def register(function: Callable[..., Any]) -> Any:
+        for key in keys:
+            library.impl(name, function, key)
+        return function
+
+    return register if func is None else register(func)
 
 
 def _find(op: Any) -> CustomOpDef:
@@ -153,55 +235,5 @@ def register_vmap(op: Any, func: Any = None, /, **options: Any) -> Any:
 impl_abstract, register_torch_dispatch = register_fake, register_vmap
 infer_schema = missing("torch.library.infer_schema")
 opcheck = missing("torch.library.opcheck")
-triton_op = missing("torch.library.triton_op")
 wrap_triton = missing("torch.library.wrap_triton")
-Library = missing("torch.library.Library")
-
-
-class AtenOp:
-    """torch.ops.aten.<name>, and each of its overloads."""
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.__name__ = self._opname = name
-        self._function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"aten.{self.__name__}"
-
-    def __eq__(self, other: object) -> bool:
-        """Also the name in the counts of utils/flop_counter.py."""
-        return str(other) == str(self)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-    def overloads(self) -> list[str]:
-        return ["default"]
-
-    def __getattr__(self, overload: str) -> AtenOp:
-        if overload.startswith("_"):
-            raise AttributeError(overload)
-        return self
-
-
-@functools.cache
-def aten_op(name: str) -> Any:
-    return AtenOp(name, FUNCTIONS.get(name) or METHODS.get(name) or missing(f"torch.ops.aten.{name}"))
-
-
-class Namespace:
-    """torch.ops.<namespace>"""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        if self._name == "aten":
-            return aten_op(name)
-        found = OPS.get(f"{self._name}::{name}")
-        if found is None and any(key.startswith(f"{self._name}::") for key in OPS):
-            raise AttributeError(f"'_OpNamespace' {self._name!r} object has no attribute {name!r}")
-        return found or missing(f"torch.ops.{self._name}.{name}")
+fallthrough_kernel = missing("torch.library.fallthrough_kernel")

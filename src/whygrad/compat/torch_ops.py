@@ -1,14 +1,71 @@
-"""torch.ops: custom ops made with torch.library. whygrad's own rows are in `whygrad.ops`."""
+"""torch.ops: custom ops made with torch.library, and `torch.ops.aten.<name>`, the public function of that name.
+
+whygrad's own rows are in `whygrad.ops`.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
-from whygrad.base.unsupported import answer
-from whygrad.compat.library import Namespace
+from whygrad.base.unsupported import answer, missing
+from whygrad.compat.library import OPS
+from whygrad.functional.run import FUNCTIONS, METHODS
 
 # Packages whose import requires their compiled ops, although most of their code does not: namespace -> {op: its result}.
 _TOLERATED: dict[str, dict[str, object]] = {"_torchaudio": {"is_align_available": False, "cuda_version": None}}
+
+
+
+class AtenOp:
+    """torch.ops.aten.<name>, and each of its overloads."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.__name__ = self._opname = name
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __eq__(self, other: object) -> bool:
+        """Also the name in the counts of utils/flop_counter.py."""
+        return str(other) == str(self)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def overloads(self) -> list[str]:
+        return ["default"]
+
+    def __getattr__(self, overload: str) -> AtenOp:
+        if overload.startswith("_"):
+            raise AttributeError(overload)
+        return self
+
+
+@functools.cache
+def aten_op(name: str) -> Any:
+    return AtenOp(name, FUNCTIONS.get(name) or METHODS.get(name) or missing(f"torch.ops.aten.{name}"))
+
+
+class Namespace:
+    """torch.ops.<namespace>"""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if self._name == "aten":
+            return aten_op(name)
+        found = OPS.get(f"{self._name}::{name}")
+        if found is None and any(key.startswith(f"{self._name}::") for key in OPS):
+            raise AttributeError(f"'_OpNamespace' {self._name!r} object has no attribute {name!r}")
+        return found or missing(f"torch.ops.{self._name}.{name}")
 
 
 def load_library(path: object) -> None:

@@ -1,204 +1,17 @@
-"""`torch.compile`: for each kind of call a program, and eager execution wherever there is none."""
+"""`torch.compile` and what belongs to it: compiled functions and modules, and functions that are not to be compiled."""
 
 from __future__ import annotations
 
 import functools
-import sys
 import threading
-import weakref
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from whygrad.base import autocast_state, dtypes
-from whygrad.base import door as function_door
-from whygrad.base.forking import hold_while_forking
-from whygrad.compilation.build import Compiled, checksums
-from whygrad.compilation.capture import Capture, captured
-from whygrad.compilation.guards import Break, Guards
-from whygrad.core.modes import grad_state, process_state
-from whygrad.core.node import next_sequence_number
-from whygrad.core.tensor import Tensor
-from whygrad.functional.determinism import determinism
-from whygrad.nn.hooks import everywhere
+from whygrad.compilation.capture import Capture
+from whygrad.compilation.function import ALL, CompiledFunction, set_stance, thread
+from whygrad.core.modes import process_state
 from whygrad.nn.module import Module
-from whygrad.why import record as why
 
-# Programs of one function; further kinds of calls stay eager.
-RECOMPILE_LIMIT = 8
-# Runs that may be captured without becoming a program: state that changes with every call.
-MAX_CAPTURES = 16
-
-_compiling = threading.RLock()
-hold_while_forking(_compiling)
-ALL: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
-
-
-class Thread(threading.local):
-    capturing = False
-    disabled = 0
-
-
-thread = Thread()
-
-
-class CompileError(RuntimeError):
-    """With fullgraph=True: a function that cannot be compiled, and why."""
-
-
-class Entry(NamedTuple):
-    """What a run found: the tensors, their checksums, and whether they had no gradient."""
-
-    tensors: tuple[Tensor, ...]
-    sums: list[int]
-    gradients: list[bool]
-
-
-class CompiledFunction:
-    """What `torch.compile(function)` calls."""
-
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int = RECOMPILE_LIMIT) -> None:
-        self.function = function
-        self.fullgraph = fullgraph
-        self.limit = limit
-        self.reset()
-        ALL.add(self)
-
-    def __reduce__(self) -> Any:
-        return CompiledFunction._again, (self.function, self.fullgraph, self.limit)  # programs are not copied
-
-    @staticmethod
-    def _again(function: Callable[..., Any], fullgraph: bool, limit: int) -> CompiledFunction:
-        return CompiledFunction(function, fullgraph=fullgraph, limit=limit)
-
-    def reset(self) -> None:
-        self.programs: list[Compiled] = []
-        # Runs that were captured once, and wait for a second one that does the same.
-        self.pending: list[Compiled] = []
-        # Why calls have been eager: every reason once.
-        self.reasons: list[str] = []
-        self.failed_guards: list[str] = []
-        self.captures = 0
-        self.calls = {"compiled": 0, "eager": 0}
-        self.gave_up = False
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mode = current_mode()
-        if mode is not None:
-            for compiled in self.programs:
-                if compiled.mode == mode and type(tensors := compiled.guards.check(args, kwargs)) is tuple and (
-                        compiled.gradients is None or compiled.gradients == [t._grad is None for t in tensors]):
-                    self.calls["compiled"] += 1
-                    return compiled.run(tensors)
-        self.calls["eager"] += 1
-        if mode is None or self.gave_up:
-            return self.function(*args, **kwargs)
-        return self._observed(mode, args, kwargs)
-
-    def _observed(self, mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run eagerly, and write down what happens."""
-        if sys.getprofile() is not None or not _compiling.acquire(blocking=False):
-            return self.function(*args, **kwargs)
-        try:
-            if self.programs:
-                self.note_failed(self.programs[0].guards.failing(args, kwargs))
-            waiting = [c for c in self.pending if c.mode == mode and type(c.guards.check(args, kwargs)) is tuple]
-            if not waiting and self.pending:
-                self.note_failed(self.pending[-1].guards.failing(args, kwargs))
-            entry = waiting[0].guards.check(args, kwargs) if waiting else ()
-            sums = checksums(entry)
-            gradients = [t._grad is None for t in entry]
-            before = next_sequence_number()
-            self.captures += 1
-            thread.capturing = True
-            try:
-                with captured() as capture:
-                    result = self.function(*args, **kwargs)
-            finally:
-                thread.capturing = False
-            self._learn(mode, capture, args, kwargs, result, before, waiting, Entry(entry, sums, gradients))
-            return result
-        finally:
-            _compiling.release()
-
-    def _learn(self, mode: Any, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, before: int,
-               waiting: list[Compiled], entry: Entry) -> None:
-        try:
-            if capture.reason is not None:
-                raise Break(capture.reason)
-            if current_mode() != mode:
-                raise Break("a mode (grad, autocast, dtype ...) is another one after the call")
-            if waiting and type(waiting[0].guards.check(args, kwargs)) is int:
-                raise Break(f"the call changes what it reads: {waiting[0].guards.failing(args, kwargs)}")
-            found = Compiled(capture, Guards(args, kwargs, self.function, capture.executed), result, before)
-            found.mode = mode
-            if not waiting:
-                found.wait()
-                self.pending = [*self.pending[1 - RECOMPILE_LIMIT:], found]
-                if self.captures >= MAX_CAPTURES:
-                    raise Break("what it reads is different in every call: " + "; ".join(self.failed_guards))
-                return
-            first = waiting[0]
-            if difference := first.differs_from(found):
-                found.wait()
-                self.pending[self.pending.index(waiting[0])] = found
-                if self.captures >= MAX_CAPTURES:
-                    raise Break(difference)
-                return
-            if any(outer.tensor is not t for outer, t in zip(found.guards.tensors, entry.tensors, strict=True)):
-                raise Break("a tensor is put into an object from outside")
-            if unseen := found.unseen_writes(entry.tensors, entry.sums):
-                raise Break(unseen)
-            if capture.executed.reads_gradients:
-                found.gradients = entry.gradients
-            if len(self.programs) >= self.limit:
-                raise Break(f"there are {self.limit} programs for other arguments already (recompile_limit)")
-            found.build()
-            self.programs.append(found)
-            self.pending.remove(waiting[0])
-            self.captures = 0
-        except Break as reason:
-            self.give_up(str(reason))
-        except Exception as error:  # of ours: the call itself went well
-            self.give_up(f"internal error: {type(error).__name__}: {error}")
-
-    def give_up(self, reason: str) -> None:
-        self.gave_up = len(self.reasons) > 0 or self.fullgraph  # what happens once may be that something is loaded
-        self.pending = []
-        if reason not in self.reasons:
-            self.reasons.append(reason)
-        if self.fullgraph:
-            raise CompileError(f"{getattr(self.function, '__qualname__', self.function)} cannot be compiled as a whole: {reason}")
-
-    def explanation(self) -> str:
-        """What is compiled, what is not, and why."""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        calls = f"{self.calls['compiled']} compiled calls, {self.calls['eager']} eager ones"
-        lines = [f"{name}: {len(self.programs)} programs, {calls}"]
-        for number, compiled in enumerate(self.programs):
-            lines += [f"  program {number}: {line}" for line in compiled.summary()]
-        lines += [f"  eager: {reason}" for reason in self.reasons]
-        lines += [f"  a guard failed: {text}" for text in self.failed_guards]
-        if self.pending and not self.gave_up:
-            lines.append("  one more call like the last is needed: a program is made of two runs that did the same")
-        return "\n".join(lines)
-
-    def note_failed(self, text: str | None) -> None:
-        if text is not None and text not in self.failed_guards:
-            self.failed_guards = [*self.failed_guards[-20:], text]
-
-
-def current_mode() -> Any:
-    """The modes that a program is compiled for; None where everything has to be eager."""
-    if (process_state.any_mode_active and (process_state.listeners or process_state.meta or process_state.anomaly
-            or grad_state.saved_hooks or grad_state.levels or grad_state.mutation is not None or grad_state.entered
-            or grad_state.inference)):
-        return None
-    if (thread.capturing or thread.disabled or why.watching is not None or process_state.derivatives
-            or (function_door.active and not function_door.is_idle())
-            or everywhere.on or not process_state.grad_follows_leaf
-            or grad_state.running is not None or autocast_state.state.enabled):
-        return None
-    return grad_state.grad, dtypes.get_default_dtype(), determinism.enabled
+__all__ = ["CompiledFunction", "OptimizedModule", "broken", "compile_function", "disabled", "is_compiling", "reset", "set_stance"]
 
 
 class OptimizedModule(Module):
@@ -211,8 +24,6 @@ class OptimizedModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
-
-    __call__ = forward
 
     def explanation(self) -> str:
         return self._compiled.explanation()  # type: ignore[no-any-return]
@@ -227,6 +38,15 @@ class OptimizedModule(Module):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __len__(self) -> int:
+        return len(self._orig_mod)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
 def compile_function(model: Any, **options: Any) -> Any:

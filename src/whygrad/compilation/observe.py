@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import importlib
 import sys
 import types
@@ -16,7 +18,7 @@ from whygrad.compilation.guards import PURE_MODULES
 from whygrad.core.tensor import Tensor, set_requires_grad
 from whygrad.core.write import bump
 from whygrad.functional import fresh as fresh_module
-from whygrad.functional import indexing, writes
+from whygrad.functional import indexing, inplace_views, writes
 from whygrad.functional.dispatch import number_as_tensor
 from whygrad.functional.tensor_properties import TensorProperties
 from whygrad.nn import rnn
@@ -46,6 +48,8 @@ BY_NAME = frozenset({"getattr", "setattr", "hasattr", "vars", "delattr", "dir"})
 # Ways to attributes that are not named in the code.
 REFLECTING = frozenset({"__dict__", "__setattr__", "__getattribute__", "__delattr__", "attrgetter", "methodcaller"})
 PURE_TYPES = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, types.MappingProxyType)
+MUTATING = frozenset({"append", "extend", "insert", "update", "setdefault", "pop", "popitem", "add", "remove", "discard", "clear",
+                      "sort", "reverse"})
 PURE_C_MODULES = frozenset({"math", "_operator", "itertools", "_functools", "_collections", "_abc", "_contextvars"})
 # Modules of the package in which tensors are made from arguments that are no tensors.
 FACTORIES = frozenset({"whygrad.functional.creation", "whygrad.functional.ranges", "whygrad.functional.from_data",
@@ -81,7 +85,7 @@ class Observer:
         if event == "call":
             code, module = frame.f_code, frame.f_globals.get("__name__", "")
             executed = capture.executed
-            if module == "whygrad.compilation.capture" or module == "whygrad.compilation.api":
+            if module in ("whygrad.compilation.capture", "whygrad.compilation.function", "whygrad.compilation.api"):
                 return
             if is_internal_name(module):
                 executed.names.update(code.co_names)
@@ -91,6 +95,8 @@ class Observer:
                 executed.own_names.update(code.co_names)
                 executed.by_name |= not REFLECTING.isdisjoint(code.co_names)
                 executed.codes[code] = frame.f_globals
+                if capture.storing is None and code is not capture.code and _writes_objects(code):
+                    capture.storing = capture.line_now()
                 root = str(module).partition(".")[0]
                 if root in sys.stdlib_module_names and root != "__main__" and module not in PURE_MODULES:
                     capture.broke(f"{code.co_qualname} of {module} is called, which a compiled program cannot repeat")
@@ -98,7 +104,9 @@ class Observer:
             self._c_function(frame, arg)
 
     def _package_code(self, frame: types.FrameType, code: types.CodeType, module: str) -> None:
-        if code is BUMP and (caller := frame.f_back) is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
+        if code is BUMP and (caller := frame.f_back) is not None and caller.f_code is BECOME:
+            self.capture.turned.append(frame.f_locals["target"])
+        elif code is BUMP and caller is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
             self.capture.broke("a tensor is written in a way that was not seen")
         if code in READING_GRADIENTS:
             self.capture.executed.reads_gradients = True
@@ -145,6 +153,8 @@ class Observer:
             return
         if home in PURE_C_MODULES or name in ("setprofile", "getprofile", "_getframe"):
             return
+        if isinstance(owner, (list, dict, set)) and name in MUTATING:
+            self.capture.mutated.append((owner, self.capture.line_now()))
         if isinstance(owner, PURE_TYPES) or getattr(function, "__objclass__", None) in PURE_TYPES:
             return
         if (owner is not None and type(owner).__name__ in ("generator", "_lru_cache_wrapper", "object")) or (
@@ -154,6 +164,11 @@ class Observer:
             return
         full = f"{home + '.' if home else ''}{getattr(function, '__qualname__', name)}"
         self.capture.broke(f"the function {full} is called, which a compiled program cannot repeat")
+
+
+@functools.cache
+def _writes_objects(code: types.CodeType) -> bool:
+    return any(i.opname in ("STORE_ATTR", "STORE_SUBSCR", "STORE_DEREF") for i in dis.get_instructions(code))
 
 
 def _is_library(frame: Any) -> bool:
@@ -185,6 +200,7 @@ DELIVER = fresh_module.deliver.__code__
 FRESH = fresh_module.fresh.__code__
 WRAP = fresh_module.wrap.__code__
 BUMP = bump.__code__
+BECOME = inplace_views._become.__code__
 RESULT = calls._result.__code__
 # They wrap arrays of ones or zeros, or of a Python number.
 MAKING_CONSTANTS = frozenset({calls._root_gradient.__code__, rnn._zeros_like.__code__, number_as_tensor.__code__,

@@ -32,9 +32,10 @@ from whygrad.functional.fresh import warn_once
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.outside_rows import outside_rows
-from whygrad.functional.promotion import cast
+from whygrad.functional.promotion import as_number, cast
 from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 INT64 = np.dtype(np.int64)
@@ -167,7 +168,7 @@ def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, 
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     else:
         check_range(src, self.dtype)
-        src = src if self._array.dtype.kind in "fcV" else self._array.dtype.type(src).item()
+        src = src if self._array.dtype.kind in "fcV" else as_number(src, self.dtype, name)
     places, axis = _element_index("scatter", self, dim, index, src)
     return (places, src), {"axis": axis, "reduce": reduce}
 
@@ -318,6 +319,8 @@ def _fill_value(name: str, self: Tensor, value: Any, *given: Any) -> Any:
         raise invalid_combination(name, self, *given, value)
     if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
         check_range(value, self.dtype)
+        if self.dtype.category < 2:
+            return as_number(value, self.dtype, name)
     return value
 
 
@@ -409,6 +412,7 @@ def _put_places(self: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
 
 
 @public()
+@checks_flags
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy with `values` written (or added, if `accumulate`) at the given indices."""
     read_tensor("index_put", input)
@@ -420,6 +424,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 
 @public(function=False)
+@checks_flags
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     read_tensor("index_put_", input)
     read_tensor("index_put_", values, "values", 3)
@@ -469,4 +474,5 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 @public()
 def argwhere(input: Any) -> Tensor:
+    """The indices of the elements that are not zero, a row for each."""
     return nonzero(read_tensor("argwhere", input))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.core.tensor import Tensor
-from whygrad.functional.factor import linalg_qr
+from whygrad.functional.factor import linalg_cholesky, linalg_qr
 from whygrad.functional.linalg import matmul
 from whygrad.functional.run import FUNCTIONS, public
-from whygrad.functional.spectral import linalg_svd
+from whygrad.functional.solve import inv
+from whygrad.functional.spectral import eigh, linalg_svd
 
 
 @public(method=False)
@@ -49,3 +50,32 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if center:
         A = FUNCTIONS["sub"](A, FUNCTIONS["mean"](A, -2, True))
     return svd_lowrank(A, q, niter)
+
+
+@public(method=False)
+def lobpcg(A: Tensor, k: int | None = None, B: Any = None, X: Any = None, n: int | None = None, iK: Any = None,
+           niter: int | None = None, tol: float | None = None, largest: bool | None = None, method: str | None = None,
+           tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None,
+           ortho_bparams: Any = None) -> tuple[Tensor, Tensor]:
+    """The `k` largest (or smallest) eigenvalues of the symmetric A, for A x = e B x if B is given, and their vectors.
+
+    They are computed directly: what steers torch's iteration has no influence.
+    """
+    if k is None:
+        k = 1 if X is None else X._array.shape[-1]
+    size = A._array.shape[-1]
+    if size < 3 * k:
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the "
+                         f"number of requested eigenpairs (={k})")
+    if X is None:  # torch begins with these, so random numbers that come after are the same
+        FUNCTIONS["randn"](*A._array.shape[:-2], size, k if n is None else n, dtype=A.dtype)
+    if B is None:
+        values, vectors = eigh(A)
+    else:
+        inverse = inv(linalg_cholesky(B))
+        adjoint = FUNCTIONS["adjoint"](inverse)
+        values, vectors = eigh(matmul(matmul(inverse, A), adjoint))
+        vectors = matmul(adjoint, vectors)
+    if largest is not False:
+        values, vectors = FUNCTIONS["flip"](values, (-1,)), FUNCTIONS["flip"](vectors, (-1,))
+    return values[..., :k], vectors[..., :k]

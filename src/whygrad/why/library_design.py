@@ -15,8 +15,13 @@ STRUCTURAL = frozenset({
 _TRAINING = re.compile(r"\.(backward|step|parameters)\(")
 
 
+def is_library_file(name: str) -> bool:
+    """Whether a file belongs to an installed library, or to Python's own frozen modules."""
+    return "site-packages" in name or "dist-packages" in name or name.startswith("<frozen")
+
+
 def is_library(location: SourceLocation) -> bool:
-    return "site-packages" in location.file
+    return is_library_file(location.file)
 
 
 def is_by_design(explanation: Explanation) -> bool:

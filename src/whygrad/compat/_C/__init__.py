@@ -10,6 +10,7 @@ from whygrad.autograd import inspection
 from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled, is_multithreading_enabled
 from whygrad.autograd.graph import increment_version
 from whygrad.base.unsupported import missing
+from whygrad.compat import tracing
 from whygrad.compat._C import _autograd, _functions, _functorch
 from whygrad.core.modes import grad_state
 from whygrad.core.node import NodeInterface
@@ -92,8 +93,11 @@ def _set_fwd_grad_enabled(enabled: bool) -> None:
     grad_state.forward_ad = enabled
 
 
-def _get_tracing_state() -> None:
-    """None: nothing is ever traced."""
+_get_tracing_state = tracing.running
+
+
+def _is_tracing() -> bool:
+    return tracing.running() is not None
 
 
 def _log_api_usage_once(event: str) -> None:

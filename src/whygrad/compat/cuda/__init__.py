@@ -45,6 +45,7 @@ for _name, _value in {
     "is_available": False, "device_count": 0, "is_initialized": False, "is_bf16_supported": False, "empty_cache": None,
     "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
     "manual_seed": None, "manual_seed_all": None, "seed": None, "seed_all": None, "set_rng_state_all": None,
+    "_is_in_bad_fork": False,
 }.items():
     globals()[_name] = answer(_name, _value)
 

@@ -31,12 +31,11 @@ def place_matters(rerun: Rerun, straight: Example, turned: Example, size: int) -
     lines = next(([a.site] for a, b in aligned(base, other) if a.is_real and _is_elsewhere(a.array, b.array, size)), [])
     yield finding("rows-apart", "wrong-dim", "a prediction depends on the sample's place in the batch",
                   f"{type(straight.module).__name__}, called {at(straight.site)}, was run again with the samples of a batch in "
-                  "the "
-                  "reverse order, and gave other predictions for them. The samples stand in a random order, so their place says "
-                  f"nothing.{_told(lines)}",
-                  "what belongs to places in a sequence (positions, a bias, a mask) must run along the dimension of the "
-                  "sequence, "
-                  "not along that of the samples, which is dimension 0.", causes=(*lines, straight.site), symptom="wrong-value")
+                  "the reverse order, and gave other predictions for them. The samples stand in a random order, so their place "
+                  f"says nothing.{_told(lines)}",
+                  "what belongs to places in a sequence (positions, a bias, a mask) must run along the dimension of "
+                  "the sequence, not along that of the samples, which is dimension 0.",
+                  causes=(*lines, straight.site), symptom="wrong-value")
 
 
 def _is_elsewhere(a: np.ndarray, b: np.ndarray, size: int) -> bool:
@@ -62,8 +61,7 @@ def ignored_arguments(rerun: Rerun, example: Example) -> Iterator[Finding]:
         else:
             yield finding("inputs-count", "input-ignored", "an argument of the model has no influence",
                           f"{type(example.module).__name__}, called {at(example.site)}, was run again with its argument number "
-                          f"{i + 1} "
-                          "taken from other samples of the batch: nothing that it returns has changed, for any sample."
+                          f"{i + 1} taken from other samples of the batch: nothing that it returns has changed, for any sample."
                           f"{_told(lines)}",
                           "look at what is computed from it: rounding or an integer division may make it constant.",
                           causes=(*lines, example.site), symptom="wrong-value")

@@ -106,7 +106,8 @@ REFUSED = frozenset({"os.system", "os.exec", "os.fork", "os.posix_spawn", "os.ki
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def _refuse(event: str, args: tuple[Any, ...]) -> None:
+def _refuse(event: str, args: tuple[Any, ...], confinement: Confinement = confinement) -> None:
+    # A default argument: the names of the module are gone at the end of the process, while events still come.
     if confinement.is_on and (event in REFUSED or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)):
         raise PermissionError(f"{event} while a module is called again, which must have no effect")
 
@@ -232,8 +233,10 @@ def differ(a: np.ndarray, b: np.ndarray, share: float = ROUNDING) -> bool:
 
 
 def aligned(first: list[Result], second: list[Result]) -> Iterator[tuple[Result, Result]]:
-    """The results of two reruns, pair by pair, as long as they took the same way."""
+    """The results of the calls inside of two reruns, pair by pair, as long as they took the same way."""
     for a, b in zip(first, second, strict=False):
+        if a.name == "output":
+            continue
         if (a.name, a.site) != (b.name, b.site):
             return
         yield a, b

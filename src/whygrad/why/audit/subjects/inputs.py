@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,12 +56,12 @@ class InputHistory:
         self.highs: np.ndarray | None = None
 
 
-    def note_use(self, call: ModuleCall, used: set[int]) -> None:
+    def note_use(self, call: ModuleCall, used: dict[int, weakref.ref[Any]]) -> None:
         """Remember which arguments of forward no function was given."""
         code = getattr(type(call.module).forward, "__code__", None)
         names = () if code is None else code.co_varnames[1:code.co_argcount]
         given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-        unused = {name for name, x in given.items() if is_tensor(x) and id(x) not in used}
+        unused = {name for name, x in given.items() if is_tensor(x) and (id(x) not in used or used[id(x)]() is not x)}
         self.unused = unused if self.unused is None else self.unused & unused
 
 
@@ -77,7 +78,7 @@ class Inputs(Subject):
         # The lines that seed, and the rounds in which they did; loaders that were iterated: line, rounds, number of batches.
         self._seeds: dict[Site, set[int]] = {}
         # Ids of the tensors that were given to functions since a model was last called.
-        self._used: set[int] = set()
+        self._used: dict[int, weakref.ref[Any]] = {}
         self._loaders: dict[Site, tuple[set[int], int]] = {}
 
     def seeded(self, site: Site) -> None:
@@ -127,10 +128,11 @@ class Inputs(Subject):
             history.lows, history.highs = lows, highs
 
         history.note_use(call, self._used)
-        self._used = set()
+        self._used = {}
 
     def called(self, call: Call) -> None:
-        self._used.update(map(id, tensors_of(call)))
+        # Weak references: a later tensor may get the address of one that is gone.
+        self._used.update((id(x), weakref.ref(x)) for x in tensors_of(call))
 
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())

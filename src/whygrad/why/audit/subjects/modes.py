@@ -15,6 +15,7 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_inference_mode_enabled, is_tensor, notes_of, shape_of
+from whygrad.why.library_design import is_library_file
 from whygrad.why.locations import SourceLocation, locate, location_of_line
 from whygrad.why.program_text import called_name, statements
 from whygrad.why.record import Site
@@ -328,11 +329,7 @@ def _defines_train(module: Any) -> bool:
     kind: Any = type(module)
     usual: Any = engine.current.module_class
     train = kind.train
-    return train is not usual.train and hasattr(train, "__code__") and not is_library(train.__code__)
-
-
-def is_library(code: Any) -> bool:
-    return "site-packages" in code.co_filename or code.co_filename.startswith("<frozen")
+    return train is not usual.train and hasattr(train, "__code__") and not is_library_file(train.__code__.co_filename)
 
 
 def _has_mode(module: Any) -> bool:

@@ -18,6 +18,7 @@ from whygrad.why.audit.subjects.targets import FILLED
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_tensor
 from whygrad.why.gradient_flow import COMPARING, SELECTING, STEPWISE
+from whygrad.why.library_design import is_library_file
 from whygrad.why.locations import expression_at
 from whygrad.why.record import Site
 
@@ -26,6 +27,8 @@ MAX_SAMPLES, MIN_AGAIN, SHARE = 50_000, 24, 0.3
 MAX_BATCH, MIN_VALUES = 4096, 4
 # Evaluated samples that must be among the trained ones.
 MIN_EVALUATED, SHARED = 16, 0.95
+# Frames in which the program's own call is looked for.
+MAX_FRAMES = 100
 # The share of the samples that should have been drawn, of which less were.
 REACHED = 0.2
 VALIDATING = re.compile(r"(^|[^a-z])(val|valid|validation|test|heldout|held_out|dev)([^a-z]|$|x\b|y\b|_)", re.IGNORECASE)
@@ -81,11 +84,17 @@ class Samples(Subject):
             if len(self._trained) < MAX_SAMPLES:
                 self._trained.update(rows)
         elif not is_grad_enabled() and not call.module.training and rows and len(self._evaluated) < 32:
-            callers = (call.site, *record.callers(3))
-            if call.site in self._evaluated or any(VALIDATING.search(expression_at(site)) for site in callers):
-                known = self._evaluated.setdefault(call.site, (set(), callers))[0]
+            near = (call.site, *record.callers(3))
+            if call.site in self._evaluated or any(VALIDATING.search(expression_at(site)) for site in near):
+                known = self._evaluated.setdefault(call.site, (set(), self._of_program(near)))[0]
                 if len(known) < MAX_SAMPLES:
                     known.update(rows)
+
+    def _of_program(self, callers: tuple[Site, ...]) -> tuple[Site, ...]:
+        """These callers, or the program's own ones if a library has called the model."""
+        if not is_library_file(callers[0][0].co_filename):
+            return callers
+        return tuple([site for site in record.callers(MAX_FRAMES) if not is_library_file(site[0].co_filename)])[:3] or callers
 
     def loss_called(self, call: Call) -> None:
         target, rows = call.argument(1, "target"), self._rows
@@ -140,13 +149,13 @@ class Samples(Subject):
                                 at=site, causes=(*self._samplers, site), symptom="wrong-value")
                 found.hides, found.unless = {"target-constant", "class-never-seen", "input-degenerate"}, {"data-constant"}
                 yield found
-        for site, (rows, callers) in self._evaluated.items():
+        for rows, callers in self._evaluated.values():
             shared = len(rows & self._trained)
             if len(rows) >= MIN_EVALUATED and shared >= SHARED * len(rows):
                 yield finding("held-out", "validation-trained", "the model is validated with what it was trained on",
-                              f"{shared} of the {count_of(len(rows), 'sample')} that are evaluated {at(site)} were trained on, "
-                              f"the "
-                              "same to the last digit: the numbers tell how well the model remembers, not how well it predicts.",
+                              f"{shared} of the {count_of(len(rows), 'sample')} that are evaluated {at(callers[0])} were "
+                              "trained on, the same to the last digit: the numbers tell how well the model remembers, not how "
+                              "well it predicts.",
                               "split the data first, and keep one part out of the training.", causes=(*callers[::-1],),
                               symptom="wrong-value")
 

@@ -197,7 +197,9 @@ class Terms(Subject):
         for cause in causes:
             is_cut = cause.kind in CUTTING or (
                 cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
-            if is_cut and (cause.kind == "no-create-graph" or any(reference() is not None for reference in cause.behind)):
+            is_term = not _is_update(node) if cause.kind == "no-create-graph" else any(
+                reference() is not None for reference in cause.behind)
+            if is_cut and is_term:
                 _, _, rounds = self._cut.setdefault(cause.site, (cause, self._site, set()))
                 rounds.add(self.audit.round)
             elif cause.kind == "frozen" and cause.site is not None:
@@ -456,6 +458,16 @@ class Terms(Subject):
                               at=site,
                               causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
                               symptom="wrong-value", odd="backward(" in expression_at(site) or "_grad" in expression_at(site))
+
+
+def _is_update(node: Any) -> bool:
+    """Whether a sum is a parameter and what an inner step of an optimizer added to it: no term of a loss."""
+    while is_node(node) and row_name(node) in ("add", "sub"):
+        rest = [edge for edge in node.edges if edge is not None]
+        if len(rest) != 1:
+            return False
+        node = end_of(rest[0])
+    return not is_node(node)
 
 
 def statement_text(here: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.attention import PRODUCTS
 from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_near, is_tensor, kind_of, size_of
@@ -20,8 +21,7 @@ MIN_ROUNDS, MIN_SIZE, MAX_SIZE, MAX_SITES = 5, 16, 4_000_000, 64
 # Losses whose prediction is a logarithm.
 OF_LOGARITHMS = {"kl_div"}
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_embedding_loss", "kl_div"}
-CONTRASTING = {"matmul", "__matmul__", "mm", "bmm", "einsum", "cosine_similarity", "pairwise_distance", "cdist",
-               "triplet_margin_loss"} | DISTANCES
+CONTRASTING = PRODUCTS | DISTANCES | {"mm", "einsum", "cosine_similarity", "pairwise_distance", "cdist", "triplet_margin_loss"}
 
 
 class Pair:
@@ -80,10 +80,12 @@ class Twins(Subject):
     def findings(self) -> Iterator[Finding]:
         for site, known in self._pairs.items():
             if len(known.same) >= MIN_ROUNDS and not known.other:
-                yield finding("twins", "self-compared", "what is compared is the same",
-                              f"The two tensors that are compared {at(site)} were equal in each of "
-                              f"{count_of(len(known.same), 'observed step')}: they are results of one model for one input "
-                              f"({' and '.join(at(s) for s in known.sites)}). It says nothing that something is like itself.",
-                              "give one of the calls what it is meant to get: another view of the sample, another model (the "
-                              "teacher).", at=site, causes=(*known.sites, site), symptom="wrong-value")
+                found = finding("twins", "self-compared", "what is compared is the same",
+                                f"The two tensors that are compared {at(site)} were equal in each of "
+                                f"{count_of(len(known.same), 'observed step')}: they are results of one model for one input "
+                                f"({' and '.join(at(s) for s in known.sites)}). It says nothing that something is like itself.",
+                                "give one of the calls what it is meant to get: another view of the sample, another model (the "
+                                "teacher).", at=site, causes=(*known.sites, site), symptom="wrong-value")
+                found.unless = {"module-aliased"}
+                yield found
                 return

@@ -12,6 +12,7 @@ from whygrad.why.audit.finding import Finding, finding
 from whygrad.why.audit.observation import ModuleCall
 from whygrad.why.audit.subject import Subject
 from whygrad.why.engine import is_module, is_tensor
+from whygrad.why.library_design import is_library_file
 from whygrad.why.locations import SourceLocation, location_of_line
 from whygrad.why.program_text import called_name, syntax_tree
 
@@ -23,6 +24,9 @@ SEEDING = {"manual_seed", "seed", "default_rng", "RandomState"}
 # Names of values that are there to change what is computed.
 WORKING = re.compile(r"mask|length|weight|gamma|lambd|\blam\b|alpha|beta|temperature|margin|decay|\bdones?\b|terminal|"
                      r"momentum|warm|dropout|discount|entropy|smooth|\btau\b|reward", re.IGNORECASE)
+# Calls whose result is computed for its value: not a device, a seed, an optimizer, a module, a hook's handle.
+COMPUTING = re.compile(r"torch\.(?!device|manual_seed|seed|Generator|compile|load|set_)[a-z_]+$|F\.|self\.(?!register_|log)|"
+                       r"torch\.(nn\.functional|linalg|fft|special)\.")
 # Ways to reach attributes without naming them.
 BY_ITERATION = re.compile(r"\.(children|named_children|modules|named_modules|_modules|buffers|named_buffers)\b|__dict__|\bvars\(|"
                           r"getattr\(|Sequential\)")
@@ -47,7 +51,7 @@ class Unused(Subject):
                 self._files.add(call.site[0].co_filename)
 
     def was_seen(self, check: str) -> bool:
-        return bool(self._files)
+        return not all(map(is_library_file, self._files))
 
     def findings(self) -> Iterator[Finding]:
         trees = {file: tree for file in self._files if "site-packages" not in file and (tree := syntax_tree(file)) is not None}
@@ -55,6 +59,8 @@ class Unused(Subject):
         loaded = set().union(*[_loaded(tree, ast.Name) for tree in trees.values()])
         attributes = set().union(*[_loaded(tree, ast.Attribute) for tree in trees.values()])
         for file, tree in trees.items():
+            if is_library_file(file):
+                continue  # its options are for all of its users
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef) and node.name in names and not BY_ITERATION.search(ast.unparse(node)):
                     yield from self._attributes(file, node, names[node.name], attributes)
@@ -119,7 +125,9 @@ class Unused(Subject):
             target, value = statement.targets[0], statement.value
             calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
             if isinstance(target, ast.Name):
-                names = [target.id] if any(ast.unparse(call.func).startswith(("torch.", "F.", "self.")) for call in calls) else []
+                computes = (function.name == "forward" or trains) and any(
+                    COMPUTING.match(ast.unparse(call.func)) for call in calls)
+                names = [target.id] if computes else []
             else:
                 is_own = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in own
                 is_read_elsewhere = len([n for n in ast.walk(tree) if called_name(n) == called_name(value)]) > 1
@@ -204,9 +212,9 @@ class Unused(Subject):
 
 
 def _loaded(tree: ast.AST, kind: type[ast.Name | ast.Attribute]) -> set[str]:
-    """The names, or the attributes, that are read."""
+    """The names, or the attributes, that are read, or deleted on purpose."""
     return {node.id if isinstance(node, ast.Name) else node.attr for node in ast.walk(tree)
-            if isinstance(node, kind) and isinstance(node.ctx, ast.Load)}
+            if isinstance(node, kind) and isinstance(node.ctx, (ast.Load, ast.Del))}
 
 
 def _stored(of: ast.ClassDef) -> Iterator[tuple[str, int]]:
