@@ -40,7 +40,7 @@ MASKING = {"masked_fill", "masked_fill_", "where", "triu", "tril"}
 PARTICULAR = {"custom-backward", "wrong-dim", "data-constant", "masked-all", "target-equals-input", "input-degenerate",
               "output-constant", "argument-unused", "detach", "dropout-all", "zero-factor", "zero-local-derivative",
               "init-symmetric", "saturated", "target-shifted", "term-without-influence", "diverged", "nan-forward",
-              "value-unused"}
+              "not-in-optimizer", "learning-rate-zero", "value-unused"}
 # The lines between the last result that is right and the first that is not, that are named.
 MAX_SUSPECTS = 3
 

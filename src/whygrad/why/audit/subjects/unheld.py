@@ -10,7 +10,7 @@ from whygrad.why.audit.observation import ModuleCall, of_outermost
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import is_grad_enabled, is_module
+from whygrad.why.engine import causes_of, is_grad_enabled, is_module, is_node, is_parameter, is_tensor, source_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import ledger_of
 
@@ -46,6 +46,8 @@ class Unheld(Subject):
     def findings(self) -> Iterator[Finding]:
         records = [record for record in self.audit.optimizers.values() if record.steps >= MIN_STEPS]
         held = {id(p) for record in self.audit.optimizers.values() for p in record.parameters}
+        if records:
+            yield from self._plain_tensors(held)
         trained = [root for root in list(self.audit.modules.roots.values()) if any(id(p) in held for p in root.parameters())]
         for module, site in self._called.values():
             parameters = dict(module.named_parameters())
@@ -69,6 +71,21 @@ class Unheld(Subject):
                           "model.requires_grad_(False).",
                           causes=(*[record.made_at for record in twins or records[:2]], *made[:1], site), parameters=names)
             return
+
+    def _plain_tensors(self, held: set[int]) -> Iterator[Finding]:
+        """A tensor that requires grad and is an attribute of a module, which registers only what is a Parameter."""
+        for module in [m for root in list(self.audit.modules.roots.values()) for m in root.modules()]:
+            for name, t in list(vars(module).items()):
+                if is_tensor(t) and not is_parameter(t) and id(t) not in held and not is_node(source_of(t)) and (
+                        self._is_left_out(t)):
+                    yield finding("models-held", "not-in-optimizer", "a tensor gets gradients, and no optimizer holds it",
+                                  f"`{name}` of {type(module).__name__} is a plain tensor that requires grad, not an "
+                                  "nn.Parameter: the model does not register it, parameters() does not have it, and it stays as "
+                                  "it was made, although each step gives it a gradient.",
+                                  f"make it a parameter: self.{name} = nn.Parameter(...).",
+                                  causes=(*[cause.site for cause in causes_of(t)][:1], *self.audit.modules.making(module)[:1]),
+                                  parameters=[name])
+                    return
 
     def _is_left_out(self, p: Any) -> bool:
         ledger = ledger_of(p)
