@@ -110,7 +110,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "onnx",
     "package", "quantization", "sparse.semi_structured",
-    "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils._mode_utils", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension",
     "utils.data.graph", "utils.file_baton",
     "utils.jit", "utils.mobile_optimizer", "utils.show_pickle",
