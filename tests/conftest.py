@@ -50,6 +50,10 @@ LONG = ("tests/why/test_fix.py", "tests/why/test_cost.py", "tests/for_torch/test
         "tests/for_torch/test_rank_programs.py", "tests/for_torch/test_fix_on_torch.py",
         "tests/for_torch/test_torch_pytest_plugin.py")
 
+# Programs that tests run; some are called test_..., which pytest would import.
+collect_ignore_glob = [f"{folder}/*" for folder in (
+    "seeds", "why/cases", "why/programs", "why/puzzles", "for_torch/programs", "for_torch/rank_programs", "libraries/programs")]
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))

@@ -100,6 +100,7 @@ def load(kind: str) -> None:
 
         torch.set_num_threads(1)
         torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
+        torch.overrides.resolve_name(torch.relu)  # lists all functions, once
         # What torch has registered empties its caches, for which much memory is copied in a forked process.
         atexit._clear()
         atexit.register(multiprocessing.util._exit_function)  # type: ignore[attr-defined]
@@ -109,11 +110,15 @@ def load(kind: str) -> None:
 
         if kind == "both":
             import whygrad.for_torch.engine
+            import whygrad.for_torch.launching
         else:
+            import whygrad.for_whygrad.engine
             import whygrad.nn
             import whygrad.optim
+            from whygrad import alias
 
             whygrad.manual_seed(0)
+            alias.install()  # as all programs of this kind do; it takes longer the more modules are there
         import whygrad.why
 
         for module in pkgutil.walk_packages(whygrad.why.__path__, "whygrad.why."):

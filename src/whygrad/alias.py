@@ -45,10 +45,11 @@ def _name_hidden_submodules(package: ModuleType, name: str) -> None:
 
     Importing them later by that name would put the module in the function's place.
     """
-    own = f"{package.__name__}."
-    for full_name, module in list(sys.modules.items()):
-        child = full_name.removeprefix(own)
-        if full_name.startswith(own) and "." not in child and vars(package).get(child, module) is not module:
+    if not hasattr(package, "__path__"):
+        return
+    for child, value in list(vars(package).items()):
+        module = sys.modules.get(f"{package.__name__}.{child}", value)
+        if module is not value:
             sys.modules[f"{name}.{child}"] = module
 
 

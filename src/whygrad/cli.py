@@ -194,13 +194,15 @@ def run(arguments: list[str]) -> int | None:
     options, program = parsed(parser, arguments)
     engine = engine_for(program, options.engine, quiet=options.quiet)
     if engine == "whygrad":
-        from whygrad.distributed.rendezvous import set_torchrun_variables
-
         if program.how == "-m" and program.target in ("torch.distributed.run", "torch.distributed.launch"):
             own = split(parser, arguments)[0]
             return launch([*[option for option in own if not option.startswith("--engine")], *program.arguments])
         if is_launched_by_mpi():
+            from whygrad.distributed import mpi
+            from whygrad.distributed.rendezvous import set_torchrun_variables
+
             set_torchrun_variables()
+            mpi.watch_failures()
     use_engine(engine)
     from whygrad.why.step_limit import EndOfSteps
 
@@ -219,6 +221,8 @@ def run(arguments: list[str]) -> int | None:
     except BaseException as error:
         session.finish()
         if isinstance(error, KeyboardInterrupt) or not session.was_cut_short:
+            if engine == "whygrad" and getattr(error, "code", None):
+                mpi.note_failure(error)
             raise
     session.finish()
     if session.was_cut_short:

@@ -32,6 +32,12 @@ def load_meta() -> ModuleType:
     return meta
 
 
+def load_compiler() -> ModuleType:
+    from whygrad.compat import compiler
+
+    return compiler
+
+
 def load_distributed() -> ModuleType:
     from whygrad import distributed
 
@@ -40,4 +46,4 @@ def load_distributed() -> ModuleType:
 
 on_demand.compose_note, on_demand.explain = compose_note, explain
 on_demand.load_sparse, on_demand.load_meta = load_sparse, load_meta
-on_demand.load_distributed = load_distributed
+on_demand.load_compiler, on_demand.load_distributed = load_compiler, load_distributed

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import whygrad as torch
-from whygrad.compilation.api import CompileError
+from whygrad.compilation.exc import Unsupported
 
 LOG: list[Any] = []
 STATE = {"count": 0}
@@ -89,7 +89,9 @@ CASES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "part of an argument": (lambda x: x[0], "shares memory"),
     "object": (lambda x: (x + 1, object()), "object"),
     "custom Function": (lambda x: Twice.apply(x), "Twice"),
-    "complex": (lambda x: torch.view_as_real(torch.complex(x, x)), "complex64"),
+    "bfloat16": (lambda x: x.bfloat16() * 2, "bfloat16"),
+    "conjugated view": (lambda x: torch.fft.rfft(x).conj().abs(), "subclass"),
+    "argument transposed": (lambda x: x.detach().t_() + 1, "transposed in place"),
 }
 
 
@@ -114,7 +116,7 @@ def test_stays_eager(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_fullgraph_raises_with_the_reason_and_the_line() -> None:
     compiled = torch.compile(by_value, fullgraph=True)
     line = by_value.__code__.co_firstlineno + 1
-    with pytest.raises(CompileError, match=rf"by_value cannot be compiled as a whole: .*test_breaks.py:{line}: Tensor.__bool__"):
+    with pytest.raises(Unsupported, match=rf"by_value cannot be compiled as a whole: .*test_breaks.py:{line}: Tensor.__bool__"):
         compiled(torch.ones(2))
 
 
@@ -176,6 +178,45 @@ def test_options() -> None:
         torch.compile(by_value, backend=lambda graph, inputs: graph)
     assert torch.compile(by_value, disable=True) is by_value
     assert torch.compile(by_value, backend="eager") is by_value
+
+
+def test_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    torch._logging.set_logs(graph_breaks=True, recompiles=True, guards=True, output_code=True)
+    try:
+        compiled = torch.compile(lambda x: x + 1)
+        for n in (1, 1, 2, 2):
+            compiled(torch.ones(n))
+        torch.compile(by_value)(torch.ones(2))
+    finally:
+        torch._logging.set_logs()
+    told = capsys.readouterr().err
+    for text in ("[graph_breaks] by_value: ", "Tensor.__bool__", "another program is needed: shape, strides, dtype", "[guards]",
+                 "def forward("):
+        assert text in told
+    torch.compile(by_value)(torch.ones(2))
+    assert not capsys.readouterr().err
+
+
+def test_stances() -> None:
+    compiled = torch.compile(lambda x: x + 1)
+    with torch.compiler.set_stance("force_eager"):
+        for _ in range(4):
+            compiled(torch.ones(1))
+    assert compiled._compiled.calls["compiled"] == 0
+    for _ in range(3):
+        compiled(torch.ones(1))
+    with torch.compiler.set_stance("fail_on_recompile"):
+        compiled(torch.ones(1))
+        with pytest.raises(RuntimeError, match="Detected recompile"):
+            compiled(torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"invalid torch\.compile stance 'none'"):
+        torch.compiler.set_stance("none")
+    with torch._dynamo.config.patch(recompile_limit=1):
+        for n in (1, 2, 3) * 3:
+            compiled(torch.ones(n))
+    assert len(compiled._compiled.programs) == 1
+    with pytest.raises(AssertionError, match="A callable function is expected"):
+        torch.compile(3)
 
 
 def test_is_compiling_and_reset() -> None:

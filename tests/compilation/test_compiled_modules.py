@@ -9,7 +9,7 @@ import pickle
 import sys
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -80,6 +80,43 @@ def test_several_results_of_which_some_are_used() -> None:
     assert torch.equal(torch.autograd.grad(out["sum"].sum(), b)[0], torch.ones(3))
 
 
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+LAYERS = torch.nn.GRU(4, 3, 2, batch_first=True, dropout=0.5).double()
+COMPILED = {"complex": lambda x: (torch.fft.rfft(x).abs() ** 2).sum(-1), "turned in place": lambda x: (x * 2).t_() @ x,
+            "complex product": lambda x: torch.view_as_real(torch.complex(x, x * 2).exp() * 1j).sum(-1),
+            "layers with the batch first": lambda x: LAYERS(x[None])[0] * 2,
+            "named tuple": lambda x: Pair(x * 2, Pair(x + 1, x).first).first}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_as_a_whole(name: str) -> None:
+    f = COMPILED[name]
+    compiled = torch.compile(f, fullgraph=True)
+    for i in range(5):
+        x = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+        a, b = seeded(f, x), seeded(compiled, x)
+        torch.testing.assert_close(a, b)
+        torch.testing.assert_close(*[torch.autograd.grad((out ** 2).sum(), x)[0] for out in (a, b)])
+        assert compiled._compiled.calls["compiled"] == max(0, i - 1)
+
+
+def test_a_result_that_is_given_twice_is_one_tensor() -> None:
+    def f(x: Any) -> Any:
+        y = x + 1
+        return y, [y, x]
+
+    compiled = torch.compile(f)
+    x = torch.ones(2)
+    ready(compiled, x)
+    a, (b, c) = compiled(x)
+    assert a is b
+    assert c is x
+
+
 def test_errors_of_the_backward() -> None:
     model, compiled = make()
     x = torch.randn(3, 4, dtype=torch.float64)
@@ -147,6 +184,38 @@ def test_module_around_a_module() -> None:
     assert [type(m) for m in compiled.children()] == [type(model)]
     x = torch.ones(1, 4, dtype=torch.float64)
     assert torch.equal(copy.deepcopy(compiled)(x), model(x))
+
+
+def test_hooks_of_the_module_around() -> None:
+    heard = []
+    _, compiled = make()
+    compiled.register_forward_pre_hook(lambda *_: heard.append("before"))
+    compiled.register_forward_hook(lambda *_: heard.append("after"))
+    for _ in range(3):
+        compiled(torch.ones(1, 4, dtype=torch.float64))
+    assert heard == ["before", "after"] * 3
+    compiled.extra = 1
+    del compiled.extra
+    assert not hasattr(compiled._orig_mod, "extra")
+    assert len(compiled) == 4
+
+
+def test_a_module_compiled_in_place() -> None:
+    model, _ = make()
+    names = list(model.state_dict())
+    x = torch.randn(3, 4, dtype=torch.float64)
+    expected = seeded(model, x)
+    model.compile(dynamic=True)
+    assert list(model.state_dict()) == names
+    for _ in range(3):
+        assert torch.equal(seeded(model, x), expected)
+    assert model.forward.calls["compiled"] == 1
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        twin[3].weight.zero_()
+    for _ in range(3):
+        assert torch.equal(twin(x), model[3].bias.expand(3, 2))
+        assert torch.equal(seeded(model, x), expected)
 
 
 def test_recurrent_state_and_buffers() -> None:

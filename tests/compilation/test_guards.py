@@ -98,6 +98,14 @@ def in_place(model: Model) -> None:
         model.inner.weight.fill_(0.25)
 
 
+def patched(owner: Any, name: str, f: Callable[[Any], Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
+    """A function of this package is replaced, as programs do to their libraries."""
+    RESTORE.append((owner, name, vars(owner)[name]))
+    return f, lambda: setattr(owner, name, lambda *args: args[-1] * 7)
+
+
+RESTORE: list[tuple[Any, str, Any]] = []
+
 CASES: dict[str, Callable[[], tuple[Callable[..., Any], Callable[[], Any]]]] = {
     "global": lambda: (lambda x: helper(x), set_global("SCALE", 3.0)),
     "global function": lambda: (lambda x: helper(x), set_global("helper", lambda x: x - 1)),
@@ -124,6 +132,9 @@ CASES: dict[str, Callable[[], tuple[Callable[..., Any], Callable[[], Any]]]] = {
     "method": lambda: model_case(lambda m: setattr(m, "forward", lambda x: x)),
     "forward hook": lambda: model_case(lambda m: m.inner.register_forward_hook(lambda module, args, out: out * 2)),
     "requires_grad": lambda: model_case(lambda m: m.requires_grad_(False)),
+    "function of torch": lambda: patched(torch.nn.functional, "relu", lambda x: torch.nn.functional.relu(x)),
+    "method of tensors": lambda: patched(torch.Tensor, "tanh", lambda x: x.tanh() + 1),
+    "forward of a layer": lambda: patched(torch.nn.Linear, "forward", torch.nn.Linear(3, 3)),
     "bias": lambda: model_case(lambda m: setattr(m.inner, "bias", None)),
 }
 
@@ -134,6 +145,8 @@ def restored() -> Any:
     yield
     globals().update(SCALE=before[0], helper=before[1], TABLE={"a": [1.0, 2.0]})
     Config.depth = 2
+    while RESTORE:
+        setattr(*RESTORE.pop())
 
 
 def call(f: Callable[..., Any], x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 # Lines that are run on both libraries; `x` is what they write, if they name it.
@@ -63,7 +64,22 @@ LINES = [
     "x = dist.new_group([1]) is dist.GroupMember.NON_GROUP_MEMBER",
     "x = repr(dist.ReduceOp.SUM), str(dist.ReduceOp.AVG), isinstance(dist.ReduceOp.MAX, dist.ReduceOp)",
     "x = dist.get_global_rank(dist.group.WORLD, 1), dist.get_group_rank(dist.group.WORLD, 1)",
+    "x = [dist.all_reduce(torch.ones(9), async_op=True) and None for _ in range(200)]; dist.barrier()",  # handles are dropped
+    # Meshes.
+    "m = mesh.init_device_mesh('cpu', (2,)); x = m.size(), m.ndim, m.shape, m.get_local_rank(), m.get_rank(), m.get_coordinate()",
+    "x = repr(mesh.init_device_mesh('cpu', (2,))), repr(mesh.init_device_mesh('cpu', (2,), mesh_dim_names=('a',)))",
+    "m = mesh.init_device_mesh('cpu', (2,)); x = torch.ones(1); dist.all_reduce(x, group=m.get_group()); x = x, m.mesh.tolist()",
+    ("m = mesh.init_device_mesh('cpu', (2, 1), mesh_dim_names=('a', 'b')); x = torch.ones(1) + rank; "
+     "dist.all_reduce(x, group=m.get_group('a')); x = x, m['b'].size(), m['a'].get_local_rank(), m['b'].mesh.tolist(), "
+     "m.get_local_rank('b'), m['a'].mesh_dim_names, m.size(1), len(m.get_all_groups()), m['a', 'b'] == m"),
+    "x = mesh.DeviceMesh('cpu', [0, 1]) == mesh.init_device_mesh('cpu', (2,)), mesh.DeviceMesh('cpu', [0, 1]).mesh_dim_names",
+    "x = mesh.DeviceMesh.from_group(dist.group.WORLD, 'cpu').get_local_rank()",
     # Errors.
+    "mesh.init_device_mesh('cpu', (3,))",
+    "mesh.init_device_mesh('cpu', (1, 2)).get_group()",
+    "mesh.init_device_mesh('cpu', (2,), mesh_dim_names=('a', 'b'))",
+    "dist.destroy_process_group(3)",
+    "dist.all_reduce(torch.ones(1), group=3)",
     "dist.all_reduce([1])",
     "dist.all_gather(torch.ones(2), torch.ones(2))",
     "dist.all_gather([1, 2], torch.ones(2))",
@@ -100,15 +116,14 @@ DIFFERENTIABLE = [
 
 
 def line(torch: Any, dist: Any, rank: int, text: str) -> Any:
-    names = {"torch": torch, "dist": dist, "rank": rank, "x": None}
+    mesh = importlib.import_module(f"{dist.__name__}.device_mesh")
+    names = {"torch": torch, "dist": dist, "mesh": mesh, "rank": rank, "x": None}
     exec(text, names)
     return names["x"]
 
 
 def derivative(torch: Any, dist: Any, rank: int, text: str) -> Any:
-    from importlib import import_module
-
-    functional = import_module(f"{dist.__name__}.nn.functional")
+    functional = importlib.import_module(f"{dist.__name__}.nn.functional")
     a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     out = eval(text, {"torch": torch, "dist": dist, "rank": rank, "a": a, "F": functional})
     (out * torch.tensor([1.0, 5.0, 7.0])).sum().backward()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rank_pairs import needs_mpi, outcomes, same
-from training_cases import branches, buffers, notes_of_unused, refused, train, twice, view
+from training_cases import branches, buffers, interrupted, layouts, notes_of_unused, refused, train, twice, uneven, view
 
 import whygrad
 
@@ -100,6 +100,43 @@ def test_gradients_are_views_of_buckets() -> None:
 @pytest.mark.parametrize("what", ["no parameters", "lazy", "devices", "hook"])
 def test_refusals(what: str) -> None:
     assert outcomes("whygrad", refused, what) == outcomes("torch", refused, what)
+
+
+@pytest.mark.parametrize("what", ["sizes", "strides", "dtype"])
+def test_models_that_differ(what: str) -> None:
+    """PyTorch says so in one of the ranks, and the other one waits for it."""
+    for rank, (kind, words) in enumerate(outcomes("whygrad", refused, what)):
+        assert kind == "RuntimeError"
+        assert words[0].startswith(f"[{rank}]: params[0] in this process with sizes")
+        assert words[0].endswith(f"appears not to match {what} of the same param in process {1 - rank}.")
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_dtypes_and_layouts(options: str) -> None:
+    ours, theirs = outcomes("whygrad", layouts, OPTIONS[options]), outcomes("torch", layouts, OPTIONS[options])
+    assert same(ours, theirs, 1e-3), (ours, theirs)
+
+
+def test_a_backward_that_was_interrupted() -> None:
+    ours, theirs = outcomes("whygrad", interrupted), outcomes("torch", interrupted)
+    assert ours == theirs
+    assert ours[0]
+
+
+UNEVEN: dict[str, tuple[Any, ...]] = {
+    "fewer in rank 1": ([3, 2], {}, {}), "fewer in rank 0": ([2, 4], {}, {}), "none in rank 0": ([0, 3], {}, {}),
+    "as many": ([3, 3], {}, {}), "divided by those that train": ([2, 4], {}, {"divide_by_initial_world_size": False}),
+    "view": ([2, 4], {"gradient_as_bucket_view": True}, {}), "unused": ([1, 4], {"find_unused_parameters": True}, {}),
+    "static": ([1, 4], {"static_graph": True}, {}), "small buckets": ([4, 1], {"bucket_cap_mb": 0.001}, {}),
+    "buffers": ([2, 4], {}, {}, "batch norm"), "buffers of rank 0": ([4, 1], {}, {}, "batch norm"),
+    "accumulated": ([2, 4], {}, {}, "accumulated"), "an error": ([2, 4], {}, {"throw_on_early_termination": True}),
+    "not enabled": ([2, 2], {}, {"enable": False}), "with ZeRO": ([2, 4], {}, {}, "zero")}
+
+
+@pytest.mark.parametrize("case", UNEVEN)
+def test_ranks_with_fewer_batches(case: str) -> None:
+    ours, theirs = outcomes("whygrad", uneven, *UNEVEN[case]), outcomes("torch", uneven, *UNEVEN[case])
+    assert same(ours, theirs, 1e-4), (ours, theirs)
 
 
 @pytest.mark.parametrize("is_broadcast", [True, False])

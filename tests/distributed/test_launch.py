@@ -64,6 +64,31 @@ def test_a_rank_that_raises(tmp_path: Path) -> None:
     assert done.stderr.count("Traceback") == 1, done.stderr
 
 
+# What fails in rank 1, and where: rank 0 waits for it in MPI, or computes.
+FAILING = '''\
+import os, sys, time
+def fail():
+    if os.environ["RANK"] == "1":
+        {how}
+{early}
+import torch.distributed as dist
+dist.init_process_group("mpi")
+{late}
+time.sleep(60)
+'''
+RAISES, EXITS = "raise ValueError('early')", "sys.exit(3)"
+EARLY = {"raises before MPI": ("fail()", RAISES, "", 1), "exits before MPI": ("fail()", EXITS, "", 3),
+         "exits in a group": ("", EXITS, "fail()", 3)}
+
+
+@pytest.mark.parametrize("case", EARLY)
+def test_a_rank_that_fails_early(tmp_path: Path, case: str) -> None:
+    early, how, late, status = EARLY[case]
+    done = launch(tmp_path, "launch", "--quiet", "-n", "2", "train.py", program=FAILING.format(early=early, how=how, late=late))
+    assert done.returncode == status, done.stderr
+    assert ("ValueError: early" in done.stderr) == ("raises" in case)
+
+
 def test_a_killed_rank_and_a_restart(tmp_path: Path) -> None:
     done = launch(tmp_path, "launch", "-n", "2", "--restarts", "1", "train.py", "kill", "--lr", "1")
     assert done.returncode == 0, done.stderr
@@ -90,6 +115,15 @@ def test_a_line_of_torchrun(tmp_path: Path) -> None:
 def test_refusals(arguments: list[str], words: str) -> None:
     with pytest.raises(SystemExit, match=words):
         launching.main(arguments)
+
+
+def test_options_without_effect_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="give a positive number"):
+        launching.main(["-n", "0", "--log-dir", "logs", "-t", "3", "--rdzv-endpoint=localhost:0", "train.py"])
+    said = capsys.readouterr().err
+    assert "--log-dir has no effect" in said
+    assert "-t has no effect" in said
+    assert "rdzv" not in said
 
 
 SPAWNING = '''\

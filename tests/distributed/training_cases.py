@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any
 
@@ -128,7 +129,7 @@ def branches(torch: Any, dist: Any, rank: int, options: dict[str, Any], tasks: l
 
 
 def twice(torch: Any, dist: Any, rank: int) -> Any:
-    """Two backwards of one forward, a forward without gradients, and gradients that are kept."""
+    """Two backwards of one forward, forwards without gradients and without a backward, and one backward of two forwards."""
     model = part_of(torch, "nn.parallel").DistributedDataParallel(torch.nn.Linear(2, 2))
     out = model(torch.ones(2, 2) * (rank + 1))
     out.sum().backward(retain_graph=True)
@@ -138,7 +139,10 @@ def twice(torch: Any, dist: Any, rank: int) -> Any:
     with torch.no_grad():
         model(torch.ones(2, 2))
     model(torch.ones(2, 2)).sum().backward()
-    return first, second, model.module.weight.grad
+    third = model.module.weight.grad.clone()
+    model(torch.ones(2, 2))
+    (model(torch.ones(2, 2) * (rank + 1)) - model(torch.ones(2, 2))).square().sum().backward()
+    return first, second, third, model.module.weight.grad
 
 
 def view(torch: Any, dist: Any, rank: int) -> Any:
@@ -147,6 +151,93 @@ def view(torch: Any, dist: Any, rank: int) -> Any:
         model.zero_grad(set_to_none=False)
         model(torch.ones(2, 12) * (rank + 1)).sum().backward()
     return [p.grad.clone() for p in model.parameters()], len({p.grad.untyped_storage().data_ptr() for p in model.parameters()})
+
+
+def uneven(torch: Any, dist: Any, rank: int, steps: list[int], options: dict[str, Any], join: dict[str, Any],
+           kind: str = "") -> Any:
+    """Other numbers of batches, within `join`: gradients of each step, or the error; weights and buffers at the end."""
+    nn = torch.nn
+    torch.manual_seed(rank)
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4) if kind == "batch norm" else nn.Tanh(), nn.Linear(4, 90),
+                        nn.Linear(90, 200), nn.Linear(200, 1))
+    model = part_of(torch, "nn.parallel").DistributedDataParallel(net, **options)
+    joinables = [model]
+    if kind == "zero":
+        optim = importlib.import_module(f"{dist.__name__}.optim")
+        optimizer = optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1)
+        joinables.append(optimizer)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    context = importlib.import_module(f"{dist.__name__}.algorithms.join").Join(joinables, **join) if kind == "zero" else (
+        model.join(**join))
+    seen: list[Any] = []
+    try:
+        with context:
+            for step in range(steps[rank]):
+                x = torch.randn(4, 3, generator=torch.Generator().manual_seed(100 * rank + step))
+                optimizer.zero_grad()
+                if kind == "accumulated":
+                    with model.no_sync():
+                        (0.1 * model(x).square().mean()).backward()
+                model(x).square().mean().backward()
+                optimizer.step()
+                seen.append(net[0].weight.grad.clone())
+    except RuntimeError as error:
+        seen.append(str(error))
+    dist.barrier()
+    return seen, [p.detach() for p in net.parameters()], list(net.buffers())
+
+
+def layouts(torch: Any, dist: Any, rank: int, options: dict[str, Any]) -> Any:
+    """Parameters of several dtypes, memory orders and no elements: gradients with their strides, and buffers."""
+    nn = torch.nn
+
+    class Net(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+            self.transposed, self.empty = nn.Parameter(torch.randn(5, 6).t()), nn.Parameter(torch.randn(0, 3))
+            for dtype in ("float64", "bfloat16", "float16", "complex64"):
+                self.register_parameter(dtype, nn.Parameter(torch.randn(3, dtype=getattr(torch, dtype))))
+            self.register_buffer("numbers", torch.arange(3) + 5 * rank)
+            self.register_buffer("mask", torch.tensor([True, rank == 1]))
+            self.register_buffer("turned", (torch.ones(3, 2) * (rank + 1)).t())
+            self.register_buffer("nothing", torch.zeros(0))
+
+        def forward(self, x: Any) -> Any:
+            others = self.float64.sum().float() + 2 * self.bfloat16.sum().float() + 3 * self.float16.sum().float()
+            return (self.conv(x).square().sum() + (self.transposed ** 3).sum() + self.empty.sum()
+                    + (others + (self.complex64 * self.complex64.conj()).real.sum()) * (rank + 1))
+
+    torch.manual_seed(rank)
+    model = part_of(torch, "nn.parallel").DistributedDataParallel(Net(), **options)
+    x = torch.randn(2, 3, 5, 5, generator=torch.Generator().manual_seed(rank))
+    for _ in range(3):
+        model.zero_grad()
+        model(x).backward()
+    gradients = [torch.view_as_real(p.grad) if p.is_complex() else p.grad for p in model.parameters()]
+    return gradients, [p.grad.stride() for p in model.parameters()], list(model.module.buffers())
+
+
+def interrupted(torch: Any, dist: Any, rank: int) -> list[str]:
+    """A backward that raises: what the next forward says in both ranks."""
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Linear(3, 1))
+    model = part_of(torch, "nn.parallel").DistributedDataParallel(net, bucket_cap_mb=1e-6)
+    out = model(torch.ones(2, 3)).sum()
+
+    def fail(gradient):  # type: ignore[no-untyped-def]
+        raise ValueError("stop")
+
+    net[0].weight.register_hook(fail)
+    with contextlib.suppress(ValueError):
+        out.backward()
+    try:
+        model(torch.ones(2, 3))
+    except RuntimeError as error:
+        lines = str(error).splitlines()
+        return [lines[0], *[line.partition(" In addition")[0] for line in lines if line.startswith("Parameter indices")]]
+    return []
 
 
 def refused(torch: Any, dist: Any, rank: int, what: str) -> Any:
@@ -158,6 +249,10 @@ def refused(torch: Any, dist: Any, rank: int, what: str) -> Any:
         ddp(nn.LazyLinear(2))
     elif what == "devices":
         ddp(nn.Linear(2, 2), device_ids=[0], output_device=0)
+    elif what in ("sizes", "dtype"):
+        ddp(nn.Linear(3, 2 + rank) if what == "sizes" else nn.Linear(3, 2, dtype=torch.float64 if rank else torch.float32))
+    elif what == "strides":
+        ddp(nn.Conv2d(2, 3, 3).to(memory_format=torch.channels_last if rank else torch.contiguous_format))
     elif what == "hook":
         ddp(nn.Linear(2, 2)).register_comm_hook(None, 3)
     return None

@@ -115,6 +115,26 @@ CALLS = {
         t.tensordot(t.ones(2, 1, dtype=t.uint8), t.ones(3, 2, dtype=t.uint8), 1)
         t.tensordot(t.ones(2, 3, dtype=t.uint8), t.ones(1, 2, dtype=t.uint8), 1)
     """,
+    "numbers that a dtype does not hold": """
+        t.ones(3, dtype=t.uint8).index_fill(0, t.tensor([0]), -1); t.ones(3, dtype=t.uint8).index_fill_(0, t.tensor([0]), -1)
+        t.ones(3, dtype=t.uint8).index_fill(0, t.tensor([0]), 300); t.ones(3, dtype=t.int32).index_fill(0, t.tensor([0]), 2.7)
+        t.ones(3, dtype=t.uint8).masked_fill(t.tensor([True, False, True]), -1)
+        t.ones(3, dtype=t.uint8).masked_fill_(t.tensor([True, False, True]), -1)
+        t.ones(3, dtype=t.bool).masked_fill(t.tensor([True, False, True]), 2)
+        t.ones(3, dtype=t.uint8).scatter(0, t.tensor([0]), -1); t.ones(3, dtype=t.uint8).scatter(0, t.tensor([0]), 2.7)
+        t.ones(3, dtype=t.uint8).scatter_(0, t.tensor([0]), -2, reduce='add')
+        t.ones(3, dtype=t.bool).scatter(0, t.tensor([0]), 2)
+        t.addmm(t.ones(2, 2).byte(), t.ones(2, 2).byte(), t.ones(2, 2).byte(), alpha=-1)
+        t.addmm(t.ones(2, 2).byte(), t.ones(2, 2).byte(), t.ones(2, 2).byte(), beta=300)
+        t.addmm(t.ones(2, 2).int(), t.ones(2, 2).int(), t.ones(2, 2).int(), alpha=1.7)
+        t.addmv(t.ones(2).byte(), t.ones(2, 2).byte(), t.ones(2).byte(), alpha=-1, beta=-2)
+        t.addr(t.ones(2).byte(), t.ones(2).byte(), t.ones(2).byte(), alpha=-1)
+        t.addr(t.ones(2, 2).bool(), t.ones(2).bool(), t.ones(2).bool(), alpha=True)
+        t.full((), 1e6, dtype=t.float16); t.full((2, ), 1e6, dtype=t.float16); t.ones(1, dtype=t.float16).fill_(1e6)
+        t.ones(2, dtype=t.float16).fill_(1e6); t.ones(1, dtype=t.bfloat16).fill_(1e60); t.scalar_tensor(1e6, dtype=t.float16)
+        t.full_like(t.ones(1).half(), 1e6); t.ones(1).half().new_full((1, ), 1e6); t.ones(1, dtype=t.uint8).fill_(300)
+        t.ones(1, dtype=t.float16).masked_fill(t.tensor([True]), 1e6); t.ones(1).fill_(1e60)
+    """,
     "functions of the torch namespace alone": """
         t.sym_int(3.7); t.sym_int(-3.7); t.sym_int(True); t.sym_int('a'); t.sym_float(2); t.sym_max(1, 2); t.sym_max(1., 2)
         t.sym_min(1, 2.); t.sym_not(0); t.sym_ite(True, 1, 2); t.sym_ite(True, 1, 2.); t.sym_sqrt(4); t.sym_sqrt(-1)
@@ -149,6 +169,9 @@ PROGRAMS = (
     "x = t.ones(4); t.index_select(x, 0, t.tensor([0]), out=x)",
     "x = t.ones(4); t.index_select(x, 0, t.tensor([0, 1]), out=x[:2])",
     "x = t.ones(2, 2); x.masked_fill_(x > 0, x[0, 0])",
+    *[f"x = t.ones(3, dtype=t.{dtype}); x[{place}] = {value}" for dtype, value in
+      (("float16", 1e6), ("float16", -1e9), ("bfloat16", 1e60), ("uint8", 300), ("uint8", -1), ("float32", 1e60))
+      for place in ("0", ":", "t.tensor([0, 1])", "x > 0", "...")],
     "x = t.ones(2, 3); x[[[0, 1], [0, 1]]] = 5",
     "x = t.ones(2, 3); x[[t.tensor([0]), t.tensor([1])]] = 5",
     "x = t.ones(0, 3, requires_grad=True).roll(1, -1); node = x.grad_fn.name()",

@@ -78,6 +78,10 @@ seen += [*model.state_dict().values(), model(torch.ones(1, 4, dtype=torch.float6
 """
 
 
+# Rprop steps by the sign of a gradient: what is 0 but for rounding becomes 0.
+ROUNDED = "[p.grad.mul_(1e12).round_().div_(1e12) for p in model.parameters() if p.grad is not None]"
+
+
 class Trainings:
     name = "trainings"
 
@@ -129,7 +133,8 @@ class Trainings:
 def _program(case: Case) -> str:
     widths = [4, *[case["width"]] * (len(case["layers"]) - 1), 3]
     layers = ", ".join(layer.format(i=i, o=o) for layer, i, o in zip(case["layers"], widths[:-1], widths[1:], strict=True))
-    return PROGRAM.format(**{**case, "layers": layers})
+    clip = f"{ROUNDED}; {case['clip']}" if "Rprop" in case["optimizer"] else case["clip"]
+    return PROGRAM.format(**{**case, "layers": layers, "clip": clip})
 
 
 def _saved(library: Any, state: Any) -> bytes:

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -646,32 +645,12 @@ INLINE: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
 }
 
 
-class AskingServer:
-    """A process that answers questions about programs (asking_server.py)."""
-
-    def __init__(self, engine: str) -> None:
-        self.process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "asking_server.py"), engine],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "PYTHONPATH": SOURCE})
-
-    def ask(self, program: Path, questions: list[str]) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([str(program), questions]) + "\n")
-        self.process.stdin.flush()
-        told: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return told
-
-
-@pytest.fixture(scope="module", params=["whygrad", "torch"])
-def server(request: pytest.FixtureRequest) -> Iterator[AskingServer]:
-    serving = AskingServer(request.param)
-    yield serving
-    assert serving.process.stdin is not None
-    assert serving.process.stdout is not None
-    serving.process.stdin.close()
-    serving.process.wait()
-    serving.process.stdout.close()
+def ask_about(engine: str, program: Path, questions: list[str]) -> dict[str, Any]:
+    done = interpreters.run([str(Path(__file__).parent / "asking.py"), engine, str(program), *questions],
+                            kind="both" if engine == "torch" else "whygrad")
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 def category_in(text: str) -> str:
@@ -679,12 +658,13 @@ def category_in(text: str) -> str:
     return "" if found is None else found[1]
 
 
+@pytest.mark.parametrize("engine", ["whygrad", "torch"])
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_questions_about_training(name: str, server: AskingServer) -> None:
+def test_questions_about_training(name: str, engine: str) -> None:
     program = Path(__file__).parent / "programs" / f"{name}.py"
     # The first line of a program has the categories that an answer may have.
     alike = {category.strip() for category in program.read_text().splitlines()[0].removeprefix("#").partition("|")[0].split(",")}
-    told = server.ask(program, [question for question, _ in QUESTIONS[name]])
+    told = ask_about(engine, program, [question for question, _ in QUESTIONS[name]])
     assert told["failures"] == []
     for (question, category), reply in zip(QUESTIONS[name], told["replies"], strict=True):
         shown = f"{question}: {reply['text']}"
@@ -701,12 +681,13 @@ def test_questions_about_training(name: str, server: AskingServer) -> None:
                        for answer in told["run"]), shown
 
 
+@pytest.mark.parametrize("engine", ["whygrad", "torch"])
 @pytest.mark.parametrize("name", INLINE)
-def test_questions_about_a_program(name: str, server: AskingServer, tmp_path: Path) -> None:
+def test_questions_about_a_program(name: str, engine: str, tmp_path: Path) -> None:
     program, cases = INLINE[name]
     path = tmp_path / "program.py"
     path.write_text(program)
-    told = server.ask(path, [question for question, _, _ in cases])
+    told = ask_about(engine, path, [question for question, _, _ in cases])
     assert told["failures"] == []
     for (question, category, words), reply in zip(cases, told["replies"], strict=True):
         shown = f"{question}: {reply['text']}"

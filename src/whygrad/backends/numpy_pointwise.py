@@ -258,7 +258,8 @@ def power_of_zero(a: Any, b: Any) -> Any:
 def xlogy(a: Any, b: Any) -> Any:
     dtype = a.dtype if isinstance(a, np.ndarray) else b.dtype
     a, b = np.asarray(a, dtype), np.asarray(b, dtype)
-    return np.where(np.isnan(b), np.nan, np.where(a == 0, 0.0, a * np.log(b)))
+    # float16 and bfloat16 are rounded after the logarithm and after the product, as by torch.
+    return np.where(np.isnan(b), np.nan, np.where(a == 0, 0.0, a * np.log(b))).astype(dtype, copy=False)
 
 
 @quiet

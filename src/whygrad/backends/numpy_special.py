@@ -34,6 +34,20 @@ def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
     return quiet(wrapped)
 
 
+def stepwise_in_half(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Like `in_double`, but float16 and bfloat16 are rounded after each step, as by torch."""
+    wider = in_double(function)
+
+    def wrapped(*arrays: Array) -> Array:
+        dtype = next(x.dtype for x in arrays if hasattr(x, "dtype"))
+        if dtype.itemsize != 2:
+            return wider(*arrays)
+        return function(*[np.asarray(x, dtype) for x in arrays]).astype(dtype, copy=False)
+
+    wrapped.__name__ = function.__name__
+    return quiet(wrapped)
+
+
 def polynomial(x: Array, lowest_first: Sequence[float]) -> Array:
     result = np.full_like(x, lowest_first[-1])
     for coefficient in lowest_first[-2::-1]:
@@ -223,12 +237,12 @@ def log_ndtr(x: Array) -> Array:
     return np.where(x < -1, np.log(erfcx(low) / 2) - low * low, np.log1p(-erfc(np.maximum(x, -1) / math.sqrt(2)) / 2))
 
 
-@in_double
+@stepwise_in_half
 def xlog1py(x: Array, y: Array) -> Array:
     return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))
 
 
-@in_double
+@stepwise_in_half
 def entr(x: Array) -> Array:
     return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)))
 

@@ -16,6 +16,8 @@ class OnDemand:
     load_sparse: Callable[[], ModuleType]
     # Loads what applies rows to tensors on the meta device.
     load_meta: Callable[[], ModuleType]
+    # Loads torch.compiler.
+    load_compiler: Callable[[], ModuleType]
     # Loads torch.distributed.
     load_distributed: Callable[[], ModuleType]
 

@@ -102,7 +102,8 @@ def torch_home(named: Any) -> str | None:
 
 def _home(named: Any, ours: str) -> str:
     if ours.startswith("whygrad.functional.") and ours not in _FILES:
-        is_there = getattr(sys.modules.get("whygrad.nn.functional"), named.__name__, None) is named
+        functional = sys.modules.get("whygrad.nn.functional")
+        is_there = functional is not None and vars(functional).get(named.__name__) is named
         return "torch.nn.functional" if is_there else "torch"
     for word, home in _SPLIT.get(ours, {}).items():
         if word in named.__name__:

@@ -27,6 +27,8 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
 
     Also usable as a decorator with arguments.
     """
+    if model is not None and not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in MODES:
@@ -37,10 +39,15 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         raise RuntimeError(f"Invalid backend: '{backend}', see torch._dynamo.list_backends() for available backends.")
     if disable or backend == "eager":
         return _unchanged if model is None else model
-    limit = api.RECOMPILE_LIMIT if recompile_limit is None else recompile_limit
     if model is None:
-        return lambda function: api.compile_function(function, fullgraph=fullgraph, limit=limit)
-    return api.compile_function(model, fullgraph=fullgraph, limit=limit)  # type: ignore[no-any-return]
+        return lambda function: api.compile_function(function, fullgraph=fullgraph, limit=recompile_limit)
+    return api.compile_function(model, fullgraph=fullgraph, limit=recompile_limit)  # type: ignore[no-any-return]
+
+
+def method(bound: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`compile` for a bound method: a copy of its object gets one of its own."""
+    compiled = compile(bound, *args, **kwargs)
+    return getattr(compiled, "_compiled", compiled)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -62,8 +69,8 @@ is_compiling = is_dynamo_compiling = api.is_compiling
 is_exporting = answer("is_exporting", False)
 reset = api.reset
 cudagraph_mark_step_begin = answer("cudagraph_mark_step_begin", None)
-set_stance = answer("set_stance", None)
+set_stance = api.set_stance
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    return ["inductor"]
+    return ["cudagraphs", "inductor"]

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from whygrad.base.unsupported import absent_from, answer
 from whygrad.compat.compiler import allow_in_graph, assume_constant_result, disable, list_backends
-from whygrad.compilation import api
+from whygrad.compilation import api, config, exc
 from whygrad.compilation.api import OptimizedModule
 
 __getattr__ = absent_from("torch._dynamo")
 
-__all__ = ["ExplainOutput", "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "explain", "graph_break",
-           "is_compiling", "list_backends", "mark_dynamic", "mark_static_address", "reset"]
+__all__ = ["ExplainOutput", "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain",
+           "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static_address", "reset"]
 
 
 class ExplainOutput(NamedTuple):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
+import re
 import sys
 import threading
 import weakref
@@ -12,9 +15,12 @@ from typing import Any, NamedTuple
 from whygrad.base import autocast_state, dtypes
 from whygrad.base import door as function_door
 from whygrad.base.forking import hold_while_forking
+from whygrad.compilation import config, logs
 from whygrad.compilation.build import Compiled, checksums
 from whygrad.compilation.capture import Capture, captured
+from whygrad.compilation.exc import Unsupported
 from whygrad.compilation.guards import Break, Guards
+from whygrad.compilation.split import Cannot, Divided, code_of
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
@@ -23,10 +29,10 @@ from whygrad.nn.hooks import everywhere
 from whygrad.nn.module import Module
 from whygrad.why import record as why
 
-# Programs of one function; further kinds of calls stay eager.
-RECOMPILE_LIMIT = 8
 # Runs that may be captured without becoming a program: state that changes with every call.
-MAX_CAPTURES = 16
+MAX_CAPTURES = 32
+# Kinds of calls of which one was seen.
+MAX_PENDING = 16
 
 _compiling = threading.RLock()
 hold_while_forking(_compiling)
@@ -41,8 +47,8 @@ class Thread(threading.local):
 thread = Thread()
 
 
-class CompileError(RuntimeError):
-    """With fullgraph=True: a function that cannot be compiled, and why."""
+class Limit(Break):
+    """There are too many kinds of calls."""
 
 
 class Entry(NamedTuple):
@@ -56,8 +62,10 @@ class Entry(NamedTuple):
 class CompiledFunction:
     """What `torch.compile(function)` calls."""
 
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int = RECOMPILE_LIMIT) -> None:
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False, limit: int | None = None,
+                 tree: ast.FunctionDef | None = None) -> None:
         self.function = function
+        self.tree = tree  # its text, if that is not in a file
         self.fullgraph = fullgraph
         self.limit = limit
         self.reset()
@@ -67,7 +75,7 @@ class CompiledFunction:
         return CompiledFunction._again, (self.function, self.fullgraph, self.limit)  # programs are not copied
 
     @staticmethod
-    def _again(function: Callable[..., Any], fullgraph: bool, limit: int) -> CompiledFunction:
+    def _again(function: Callable[..., Any], fullgraph: bool, limit: int | None) -> CompiledFunction:
         return CompiledFunction(function, fullgraph=fullgraph, limit=limit)
 
     def reset(self) -> None:
@@ -80,17 +88,23 @@ class CompiledFunction:
         self.captures = 0
         self.calls = {"compiled": 0, "eager": 0}
         self.gave_up = False
+        self.divided: Divided | None = None  # what is called instead if it cannot be compiled as a whole
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mode = current_mode()
-        if mode is not None:
+        if mode is not None and set_stance.now != "force_eager":
             for compiled in self.programs:
                 if compiled.mode == mode and type(tensors := compiled.guards.check(args, kwargs)) is tuple and (
                         compiled.gradients is None or compiled.gradients == [t._grad is None for t in tensors]):
                     self.calls["compiled"] += 1
                     return compiled.run(tensors)
         self.calls["eager"] += 1
-        if mode is None or self.gave_up:
+        if mode is None or self.gave_up or set_stance.now != "default":
+            if set_stance.now == "fail_on_recompile":
+                raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'. "
+                                   f"function name: {self.name!r}")
+            if mode is not None and self.divided is not None and set_stance.now == "default":
+                return self.divided(*args, **kwargs)
             return self.function(*args, **kwargs)
         return self._observed(mode, args, kwargs)
 
@@ -111,7 +125,7 @@ class CompiledFunction:
             self.captures += 1
             thread.capturing = True
             try:
-                with captured() as capture:
+                with captured(code_of(self.function)) as capture:
                     result = self.function(*args, **kwargs)
             finally:
                 thread.capturing = False
@@ -133,9 +147,9 @@ class CompiledFunction:
             found.mode = mode
             if not waiting:
                 found.wait()
-                self.pending = [*self.pending[1 - RECOMPILE_LIMIT:], found]
+                self.pending = [*self.pending[1 - MAX_PENDING:], found]
                 if self.captures >= MAX_CAPTURES:
-                    raise Break("what it reads is different in every call: " + "; ".join(self.failed_guards))
+                    raise Limit("what it reads is different in every call: " + "; ".join(self.failed_guards))
                 return
             first = waiting[0]
             if difference := first.differs_from(found):
@@ -150,34 +164,62 @@ class CompiledFunction:
                 raise Break(unseen)
             if capture.executed.reads_gradients:
                 found.gradients = entry.gradients
-            if len(self.programs) >= self.limit:
-                raise Break(f"there are {self.limit} programs for other arguments already (recompile_limit)")
+            limit = config.current_limit() if self.limit is None else self.limit
+            if len(self.programs) >= limit:
+                raise Limit(f"there are {limit} programs for other arguments already (recompile_limit)")
             found.build()
             self.programs.append(found)
+            logs.tell("guards", self.name, "; ".join(found.guards.texts))
+            logs.tell("output_code", self.name, found.text())
             self.pending.remove(waiting[0])
             self.captures = 0
         except Break as reason:
             self.give_up(str(reason))
+            if self.gave_up:
+                self._divide(reason, capture, args, kwargs)
         except Exception as error:  # of ours: the call itself went well
             self.give_up(f"internal error: {type(error).__name__}: {error}")
 
+    def _divide(self, reason: Break, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Compile what comes before and after the statement that cannot be compiled."""
+        cause: int | str | None = capture.line
+        with contextlib.suppress(Cannot, Break):
+            if isinstance(reason, Limit):
+                found = [re.fullmatch(r"argument (\w+)", text) for text in self.failed_guards]
+                cause = next((match[1] for match in found if match), "")
+            elif cause is None and capture.mutated:
+                known = Guards(args, kwargs, self.function, capture.executed).known
+                cause = next((where for x, where in capture.mutated if id(x) in known), None)
+            self.divided = Divided(self.function, self.tree, cause,
+                                   lambda part, tree: CompiledFunction(part, limit=self.limit, tree=tree))
+
     def give_up(self, reason: str) -> None:
-        self.gave_up = len(self.reasons) > 0 or self.fullgraph  # what happens once may be that something is loaded
+        # What happens once may be that something is loaded.
+        self.gave_up = len(self.reasons) > 0 or self.fullgraph or self.captures >= MAX_CAPTURES
         self.pending = []
         if reason not in self.reasons:
             self.reasons.append(reason)
-        if self.fullgraph:
-            raise CompileError(f"{getattr(self.function, '__qualname__', self.function)} cannot be compiled as a whole: {reason}")
+            logs.tell("graph_breaks", self.name, reason)
+        if self.fullgraph and not config.suppress_errors:
+            raise Unsupported(f"{self.name} cannot be compiled as a whole: {reason}")
+
+    @property
+    def name(self) -> str:
+        if self.tree is not None:
+            return f"{self.tree.name}, lines {self.tree.body[0].lineno} to {self.tree.body[-2].end_lineno}"
+        return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
     def explanation(self) -> str:
         """What is compiled, what is not, and why."""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
         calls = f"{self.calls['compiled']} compiled calls, {self.calls['eager']} eager ones"
-        lines = [f"{name}: {len(self.programs)} programs, {calls}"]
+        lines = [f"{self.name}: {len(self.programs)} programs, {calls}"]
         for number, compiled in enumerate(self.programs):
             lines += [f"  program {number}: {line}" for line in compiled.summary()]
         lines += [f"  eager: {reason}" for reason in self.reasons]
         lines += [f"  a guard failed: {text}" for text in self.failed_guards]
+        if self.divided is not None:
+            lines.append(f"  in {len(self.divided.parts)} parts:")
+            lines += [f"    {line}" for line in self.divided.explanation()]
         if self.pending and not self.gave_up:
             lines.append("  one more call like the last is needed: a program is made of two runs that did the same")
         return "\n".join(lines)
@@ -185,6 +227,7 @@ class CompiledFunction:
     def note_failed(self, text: str | None) -> None:
         if text is not None and text not in self.failed_guards:
             self.failed_guards = [*self.failed_guards[-20:], text]
+            logs.tell("recompiles", self.name, f"another program is needed: {text}")
 
 
 def current_mode() -> Any:
@@ -212,8 +255,6 @@ class OptimizedModule(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
 
-    __call__ = forward
-
     def explanation(self) -> str:
         return self._compiled.explanation()  # type: ignore[no-any-return]
 
@@ -227,6 +268,15 @@ class OptimizedModule(Module):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __len__(self) -> int:
+        return len(self._orig_mod)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
 def compile_function(model: Any, **options: Any) -> Any:
@@ -243,6 +293,26 @@ def compile_function(model: Any, **options: Any) -> Any:
     call.explanation = compiled.explanation  # type: ignore[attr-defined]
     call._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
     return call
+
+
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+
+
+class set_stance:
+    """What compiled functions do from now on, or in a block."""
+
+    now = "default"
+
+    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        self.before, set_stance.now = set_stance.now, stance
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_stance.now = self.before
 
 
 def reset() -> None:

@@ -28,6 +28,7 @@ class Output:
         self.outer, self.value, self.root, self.site = outer, value, root, site
         # Whether the graph that it had was freed by a backward inside.
         self.spent = spent
+        self.place = 0  # among all
 
 
 class Compiled:
@@ -42,6 +43,7 @@ class Compiled:
         self.capture: Capture | None = capture  # until it was compared with a second run
         self.outputs: list[Output] = []
         self.roots: list[tuple[Node, Any]] = []
+        self.flattened: dict[int, Output] = {}  # by the id of a tensor
         self.tree = self._flat(result)
         resolve(capture, guards)
         self.constants = [v.array for v in capture.unknown if v.source == "constant"]
@@ -50,7 +52,7 @@ class Compiled:
 
     def wait(self) -> None:
         """Keep what a comparison with a second run needs, and let go of the rest."""
-        self.capture, self.roots, self.outputs = None, [], []
+        self.capture, self.roots, self.outputs, self.flattened = None, [], [], {}
         self.guards.release()
 
     def differs_from(self, other: Compiled) -> str | None:
@@ -81,7 +83,7 @@ class Compiled:
 
     def tree_text(self, tree: Any) -> str:
         if isinstance(tree, Output):
-            return "tensor"
+            return f"tensor {tree.place}"
         if isinstance(tree, (list, tuple)):
             return f"{type(tree)}{[self.tree_text(x) for x in tree]}"
         if isinstance(tree, dict):
@@ -91,8 +93,11 @@ class Compiled:
     def _flat(self, x: Any) -> Any:
         """The result with `Output`s in the place of its tensors."""
         if isinstance(x, Tensor):
-            output = self._output(x)
-            self.outputs.append(output)
+            output = self.flattened.get(id(x))
+            if output is None:
+                output = self.flattened[id(x)] = self._output(x)
+                output.place = len(self.outputs)
+                self.outputs.append(output)
             return output
         if type(x) in (list, tuple) or (isinstance(x, tuple) and hasattr(x, "_fields")):
             parts = [self._flat(part) for part in x]
@@ -159,7 +164,7 @@ class Compiled:
             for v in (*i.inputs, *i.outputs, *(v for part in getattr(i, "parts", ()) for v in (*part.inputs, *part.outputs))):
                 if v.source != "constant":
                     v.array = None
-        self.roots, self.constants = [], []
+        self.roots, self.constants, self.flattened = [], [], {}
         self.guards.release()
         self.has_effects = any(isinstance(i, Deposit) or (isinstance(i, Call) and not i.pure) for i in forward)
 
@@ -211,6 +216,11 @@ class Compiled:
             lines.append(f"its backward has {len(self.backward_program.instructions)} instructions")
         return lines
 
+    def text(self) -> str:
+        """The programs as Python."""
+        backward = "" if self.backward is None else self.backward.text  # type: ignore[attr-defined]
+        return f"{self.forward.text}{backward}"
+
     # Running.
 
     def run(self, tensors: tuple[Tensor, ...]) -> Any:
@@ -228,7 +238,7 @@ class Compiled:
         for o, t in zip(self.outputs, results, strict=True):
             if o.spent:
                 t._node = spent_node(o.site)
-        return self._shaped(self.tree, iter(results))
+        return self._shaped(self.tree, results)
 
     def _attach(self, tensors: tuple[Tensor, ...], results: list[Tensor], saved: tuple[Any, ...]) -> None:
         node = CompiledFunctionBackward()
@@ -252,7 +262,7 @@ class Compiled:
 
     def _shaped(self, tree: Any, results: Any) -> Any:
         if isinstance(tree, Output):
-            return next(results)
+            return results[tree.place]
         if isinstance(tree, tuple) and type(tree) not in PLAIN:
             parts = [self._shaped(x, results) for x in tree]
             return tuple(parts) if type(tree) is tuple else type(tree)(*parts)
@@ -338,6 +348,11 @@ def resolve(capture: Capture, guards: Guards) -> None:
         outer = write.counts
         if outer is not None and (outer.tensor._node is not None or outer.tensor._view is not None):
             raise Break("a tensor from outside gets another history, by a write in place")
+    for t in capture.turned:
+        key = id(t._version_counter)
+        if key in by_version:
+            raise Break("a tensor from outside is transposed in place")
+        counted[key] = counted.get(key, 0) + 1
     for t in capture.switched:
         if id(t) in by_tensor:
             raise Break("requires_grad of a tensor from outside is switched")

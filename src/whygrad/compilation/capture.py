@@ -42,7 +42,10 @@ class Capture:
 
     hears_calls = True
 
-    def __init__(self) -> None:
+    def __init__(self, code: types.CodeType | None) -> None:
+        self.code = code  # of the function that is captured
+        self.line: int | None = None  # in that function, of what broke
+        self.mutated: list[tuple[Any, int | None]] = []  # lists, dicts and sets that were written, and in which line
         self.instructions: list[Instruction] = []
         self.values: dict[int, Value] = {}  # id of an array -> its value; `kept` keeps the ids valid
         self.kept: list[Any] = []
@@ -58,6 +61,7 @@ class Capture:
         self.writes: list[tuple[Write, Any]] = []  # and the version that each counts up
         self.versions: dict[int, tuple[Any, int]] = {}
         self.deposits: list[tuple[Deposit, Tensor]] = []
+        self.turned: list[Tensor] = []  # tensors that became views of themselves, as by `transpose_`
         self.switched: list[Tensor] = []  # tensors that began to require grad
         self.first_number = next_sequence_number()  # nodes with smaller ones are of somebody else's graph
         self.derives = False  # a backward is derived after the run: then values are computed at once
@@ -70,12 +74,20 @@ class Capture:
             frame = program_frame(2)
             where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
             self.reason = f"{where}: {reason}"
+            self.line = self.line_now()
+
+    def line_now(self) -> int | None:
+        """Where the function is that is captured."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
 
     def new(self, array: Any) -> Value:
         value = Value(len(self.kept), array)
         self.kept.append(array)
         if isinstance(array, np.ndarray):
-            if bfloat16.numpy == array.dtype or array.dtype.kind == "c":
+            if bfloat16.numpy == array.dtype:
                 self.broke(f"the dtype {array.dtype} is not compiled")
             self.values[id(array)] = value
         return value
@@ -342,9 +354,9 @@ def array_of(x: Any) -> Any:
 
 
 @contextlib.contextmanager
-def captured() -> Iterator[Capture]:
-    """Inside, this thread's run is captured."""
-    capture = Capture()
+def captured(code: types.CodeType | None) -> Iterator[Capture]:
+    """Inside, this thread's run is captured, of the function with this code."""
+    capture = Capture(code)
     collects = gc.isenabled()
     gc.disable()  # it calls code that is not the function's
     door.start(capture)

@@ -14,7 +14,7 @@ import functools
 import math
 import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,18 @@ from whygrad.base.layouts import strided
 from whygrad.base.size import Size
 from whygrad.base.version import InferenceVersion
 from whygrad.compilation.program import OuterTensor
+from whygrad.compilation.split import unread_arguments
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.module import HOOK_REGISTRIES, Module
 from whygrad.optim.optimizer import Optimizer
 from whygrad.random import Generator
+
+
+class NamedField(NamedTuple):
+    """The field of a named tuple is of a type that has no public name."""
+
+    name: Any
 
 
 class Break(Exception):
@@ -64,7 +71,8 @@ class Guards:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Any, executed: Executed) -> None:
         self.executed = executed
-        self.scope: dict[str, Any] = {"same": _same, "ndarray": np.ndarray, "InferenceVersion": InferenceVersion}
+        self.scope: dict[str, Any] = {"__name__": __name__, "same": _same, "ndarray": np.ndarray,
+                                      "InferenceVersion": InferenceVersion}
         self.lines: list[str] = []
         self.texts: list[str] = []
         self.tensors: list[OuterTensor] = []
@@ -72,6 +80,7 @@ class Guards:
         self.kept: list[Any] = []
         self.by_array: dict[int, OuterTensor] = {}
         self.closures: set[types.CodeType] = set()
+        self.layers: dict[type[Module], None] = {}  # classes of modules that are this package's
         self._pending: list[tuple[Any, str, str]] = []
         self._visit_all(args, kwargs, function)
         names = "".join(f"{t.name}, " for t in self.tensors)
@@ -98,10 +107,13 @@ class Guards:
     def _visit_all(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Any) -> None:
         self._require(f"len(args) == {len(args)}", "the number of arguments")
         self._require(f"list(kwargs) == {list(kwargs)!r}", "the keyword arguments")
+        unread, parameters = unread_arguments(function)
         for i, x in enumerate(args):
-            self._visit(x, f"args[{i}]", f"argument {i}")
+            if i >= len(parameters) or parameters[i] not in unread:
+                self._visit(x, f"args[{i}]", f"argument {i}")
         for name, x in kwargs.items():
-            self._visit(x, f"kwargs[{name!r}]", f"argument {name}")
+            if name not in unread:
+                self._visit(x, f"kwargs[{name!r}]", f"argument {name}")
         self._visit(function, self._bind(function), getattr(function, "__qualname__", "the function"))
         self._drain()
         for code, namespace in list(self.executed.codes.items()):
@@ -112,6 +124,7 @@ class Guards:
                 else:
                     self._require(f"{name!r} not in {space}", f"the global {name}")
         self._drain()
+        self._look_at_methods()
         inner = {part for code in self.executed.codes for part in code.co_consts if isinstance(part, types.CodeType)}
         for code in self.executed.codes:
             if code.co_freevars and code not in self.closures and code not in inner:
@@ -189,7 +202,7 @@ class Guards:
             if name is not None:
                 self._require(f"type({name}) is ndarray and {name}.dtype == {self._bind(x.dtype)} and {name}.shape == {x.shape} "
                               f"and {name}.tobytes() == {x.tobytes()!r}", text)
-        elif isinstance(x, (property, staticmethod, classmethod, functools.cached_property)):
+        elif isinstance(x, (property, staticmethod, classmethod, functools.cached_property, type(NamedField.name))):
             self._require(f"{expression} is {self._bind(x)}", text)
         elif isinstance(x, functools._lru_cache_wrapper):
             if (name := self._hold(x, expression, text)) is not None:
@@ -243,6 +256,8 @@ class Guards:
         root = x.__name__.partition(".")[0]
         if root == "numpy" and (x.__name__ != "numpy" or "random" in self.executed.own_names):
             raise Break(f"{text} is {x.__name__}, of which random numbers may come")
+        if is_internal_name(x.__name__):
+            self._look_at_package(x, text)
         if is_internal_name(x.__name__) or x.__name__ in PURE_MODULES or root == "numpy":
             return
         if root in sys.stdlib_module_names:
@@ -250,6 +265,26 @@ class Guards:
         space = self._bind(vars(x))
         for attribute, value in self._wanted(vars(x)):
             self._visit(value, f"{space}[{attribute!r}]", f"{x.__name__}.{attribute}")
+
+    def _look_at_package(self, x: types.ModuleType, text: str) -> None:
+        """Functions of this package that the program calls by name: they may be replaced."""
+        space = self._bind(vars(x))
+        for name in sorted(self.executed.own_names & vars(x).keys()):
+            value = vars(x)[name]
+            if isinstance(value, types.ModuleType):
+                self._visit(value, f"{space}[{name!r}]", f"{x.__name__}.{name}")
+            elif isinstance(value, (type, *FUNCTIONS)):
+                self._require(f"{space}[{name!r}] is {self._bind(value)}", f"{text}.{name}")
+
+    def _look_at_methods(self) -> None:
+        """The same for methods: of tensors those that the program names, and forward of layers."""
+        tensor = self._bind(Tensor)
+        for name in sorted(self.executed.own_names & vars(Tensor).keys()):
+            if isinstance(method := vars(Tensor)[name], types.FunctionType):
+                self._require(f"{tensor}.{name} is {self._bind(method)}", f"Tensor.{name}")
+        self._require(f"{self._bind(Module)}.__call__ is {self._bind(Module.__call__)}", "Module.__call__")
+        for layer in self.layers:
+            self._require(f"{self._bind(layer)}.forward is {self._bind(layer.forward)}", f"{layer.__qualname__}.forward")
 
     def _look_at_class(self, x: type, expression: str, text: str) -> None:
         name = self._hold(x, expression, text)
@@ -325,6 +360,8 @@ class Guards:
         if id(kind) not in self.known:
             self._visit(kind, self._bind(kind), kind.__qualname__)
         is_module = isinstance(x, Module)
+        if is_module and is_internal_name(kind.__module__):
+            self.layers[kind] = None
         if hasattr(x, "__dict__"):
             members = f"{name}_d"
             self.lines.append(f"{members} = {name}.__dict__")

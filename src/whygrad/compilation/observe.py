@@ -16,7 +16,7 @@ from whygrad.compilation.guards import PURE_MODULES
 from whygrad.core.tensor import Tensor, set_requires_grad
 from whygrad.core.write import bump
 from whygrad.functional import fresh as fresh_module
-from whygrad.functional import indexing, writes
+from whygrad.functional import indexing, inplace_views, writes
 from whygrad.functional.dispatch import number_as_tensor
 from whygrad.functional.tensor_properties import TensorProperties
 from whygrad.nn import rnn
@@ -46,6 +46,8 @@ BY_NAME = frozenset({"getattr", "setattr", "hasattr", "vars", "delattr", "dir"})
 # Ways to attributes that are not named in the code.
 REFLECTING = frozenset({"__dict__", "__setattr__", "__getattribute__", "__delattr__", "attrgetter", "methodcaller"})
 PURE_TYPES = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, types.MappingProxyType)
+MUTATING = frozenset({"append", "extend", "insert", "update", "setdefault", "pop", "popitem", "add", "remove", "discard", "clear",
+                      "sort", "reverse"})
 PURE_C_MODULES = frozenset({"math", "_operator", "itertools", "_functools", "_collections", "_abc", "_contextvars"})
 # Modules of the package in which tensors are made from arguments that are no tensors.
 FACTORIES = frozenset({"whygrad.functional.creation", "whygrad.functional.ranges", "whygrad.functional.from_data",
@@ -98,7 +100,9 @@ class Observer:
             self._c_function(frame, arg)
 
     def _package_code(self, frame: types.FrameType, code: types.CodeType, module: str) -> None:
-        if code is BUMP and (caller := frame.f_back) is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
+        if code is BUMP and (caller := frame.f_back) is not None and caller.f_code is BECOME:
+            self.capture.turned.append(frame.f_locals["target"])
+        elif code is BUMP and caller is not None and caller.f_globals.get("__name__") != clip_grad.__name__:
             self.capture.broke("a tensor is written in a way that was not seen")
         if code in READING_GRADIENTS:
             self.capture.executed.reads_gradients = True
@@ -145,6 +149,8 @@ class Observer:
             return
         if home in PURE_C_MODULES or name in ("setprofile", "getprofile", "_getframe"):
             return
+        if isinstance(owner, (list, dict, set)) and name in MUTATING:
+            self.capture.mutated.append((owner, self.capture.line_now()))
         if isinstance(owner, PURE_TYPES) or getattr(function, "__objclass__", None) in PURE_TYPES:
             return
         if (owner is not None and type(owner).__name__ in ("generator", "_lru_cache_wrapper", "object")) or (
@@ -185,6 +191,7 @@ DELIVER = fresh_module.deliver.__code__
 FRESH = fresh_module.fresh.__code__
 WRAP = fresh_module.wrap.__code__
 BUMP = bump.__code__
+BECOME = inplace_views._become.__code__
 RESULT = calls._result.__code__
 # They wrap arrays of ones or zeros, or of a Python number.
 MAKING_CONSTANTS = frozenset({calls._root_gradient.__code__, rnn._zeros_like.__code__, number_as_tensor.__code__,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.backends.fp_warnings import restore, silence
 from whygrad.compilation.fusion import fused, without_identities
-from whygrad.compilation.program import Instruction, RowCall, Value, Write, replaced
+from whygrad.compilation.program import Add, Instruction, RowCall, RuleCall, SumTo, Value, Write, replaced
 
 
 def optimise(instructions: list[Instruction], results: list[Value]) -> list[Instruction]:
-    for shorten in (without_unused, without_repeated, without_identities, fused):
+    for shorten in (without_unused, with_constants, without_repeated, without_identities, without_unused, fused):
         instructions = shorten(instructions, results)
     return instructions
 
@@ -17,6 +18,23 @@ def optimise(instructions: list[Instruction], results: list[Value]) -> list[Inst
 def written_memory(instructions: list[Instruction]) -> bool:
     """Whether the program itself writes arrays in place, or calls somebody who may."""
     return any(isinstance(i, Write) or not i.pure for i in instructions)
+
+
+def with_constants(instructions: list[Instruction], results: list[Value]) -> list[Instruction]:
+    """What rules make of constants alone is computed now: gradients of ones, as far as they are numbers."""
+    kept = []
+    token = silence()
+    try:
+        for i in instructions:
+            if not isinstance(i, RuleCall | SumTo | Add) or not i.inputs or any(v.source != "constant" for v in i.inputs):
+                kept.append(i)
+                continue
+            i.compute()
+            for v in i.outputs:
+                v.source = "constant"
+    finally:
+        restore(token)
+    return kept
 
 
 def without_unused(instructions: list[Instruction], results: list[Value]) -> list[Instruction]:

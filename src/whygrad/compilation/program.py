@@ -388,7 +388,7 @@ def deposit(leaf: Tensor, g: Any, is_last: bool, backward: Any) -> np.ndarray:
     else:
         ADD_INTO["add_into"](grad._array, g, grad._array)
         grad._version_counter.value += 1
-    leaf.meta.reached_by = backward
+    (leaf._meta or leaf.meta).reached_by = backward
     return grad._array
 
 
@@ -427,7 +427,8 @@ class Printer:
 
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {
-            "ndarray": np.ndarray, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray, "follow": follow,
+            "__name__": __name__, "ndarray": np.ndarray, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
+            "follow": follow,
             "in_columns": in_columns, "with_channels_as_in": with_channels_as_in, "silence": silence, "restore": restore}
         self.names: dict[Any, str] = {}
         self.kept: list[Any] = []  # objects whose ids are in `names`

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Self
 
+from whygrad.base.engine_choice import is_launched_by_mpi
 from whygrad.base.unsupported import absent_from
-from whygrad.distributed import batch_norm, data_parallel, spawning
+from whygrad.distributed import batch_norm, data_parallel, mpi, spawning
 from whygrad.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
@@ -23,14 +24,17 @@ from whygrad.distributed.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from whygrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from whygrad.distributed.errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from whygrad.distributed.groups import (
     GroupMember,
     ProcessGroup,
+    _get_default_group,
     default_pg_timeout,
     destroy_process_group,
     get_backend,
     get_backend_config,
+    get_default_backend_for_device,
     get_global_rank,
     get_group_rank,
     get_node_local_rank,
@@ -61,6 +65,7 @@ from whygrad.distributed.objects import (
 from whygrad.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from whygrad.distributed.reduce_op import ReduceOp, reduce_op
 from whygrad.distributed.reducer import GradBucket
+from whygrad.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 from whygrad.distributed.work import Work
 
 all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor
@@ -92,5 +97,8 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
     """Whether complex numbers can be reduced so."""
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
 
+
+if is_launched_by_mpi():
+    mpi.watch_failures()
 
 __getattr__ = absent_from("torch.distributed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -26,14 +27,17 @@ class ProcessGroup:
     def __init__(self, comm: Any, ranks: Sequence[int], timeout: timedelta, backend: str, name: str, description: str) -> None:
         self.comm = comm
         self.ranks = list(ranks)
+        self._rank: int = comm.rank
         self.seconds = timeout.total_seconds()
         self.backend = backend
         self.group_name, self.group_desc = name, description
+        self.bound_device_id = None
         node = comm.Split_type(mpi.load().COMM_TYPE_SHARED)
         self.ledger = Ledger(mpi.board, comm, node, self.ranks)
+        node.Free()  # MPI has some thousand communicators
 
     def rank(self) -> int:
-        return self.comm.rank  # type: ignore[no-any-return]
+        return self._rank
 
     def size(self) -> int:
         return len(self.ranks)
@@ -46,6 +50,21 @@ class ProcessGroup:
         if global_rank not in self.ranks:
             raise ValueError(f"Global rank {global_rank} is not part of group {self}")
         return self.ranks.index(global_rank)
+
+
+    def close(self, why: str) -> None:
+        """From now on everything that would communicate raises."""
+        self.comm = self.ledger = Closed(why)  # type: ignore[assignment]
+
+
+class Closed:
+    """Stands in the place of a communicator that cannot be used any more."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(self._why)
 
 
 class GroupMember:
@@ -121,11 +140,22 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     if comm.rank != own:
         raise ValueError(f"two processes have the same rank {own}")
     mpi.board.rename(mpi.node.allgather(comm.rank), comm.rank)
+    _refuse_in_forked_children()
     GroupMember.WORLD = ProcessGroup(comm, range(total), timeout, wanted, "0", "default_pg")
     _groups.append(GroupMember.WORLD)
     if own == 0 and wanted != "mpi":
         library = " ".join(MPI.Get_library_version().splitlines()[0].split(",")[0].split())
         print(f"whygrad: backend {wanted!r} is served by MPI ({library})", file=sys.stderr)
+
+
+@functools.cache
+def _refuse_in_forked_children() -> None:
+    """A forked child, such as a DataLoader's worker, knows its parent's rank, but must not speak in its name."""
+    def close_all() -> None:
+        for made in _groups:
+            made.close("this process was forked from a rank after init_process_group: it is no rank, and cannot communicate")
+
+    os.register_at_fork(after_in_child=close_all)
 
 
 def _read_backend(backend: str | None) -> str:
@@ -153,12 +183,19 @@ def destroy_process_group(group: Any = None) -> None:
     if group is None and GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     if group is None or group is GroupMember.WORLD:
-        _groups.clear()
+        while _groups:
+            _free(_groups.pop())
         GroupMember.WORLD = None
     else:
         if group not in _groups:
             raise ValueError("Invalid process group specified")
         _groups.remove(group)
+        _free(group)
+
+
+def _free(group: ProcessGroup) -> None:
+    group.comm.Free()
+    group.close("this process group was destroyed")
 
 
 def the_group(group: Any) -> ProcessGroup | None:
@@ -169,7 +206,9 @@ def the_group(group: Any) -> ProcessGroup | None:
         return GroupMember.WORLD
     if group is GroupMember.NON_GROUP_MEMBER:
         return None
-    return group  # type: ignore[no-any-return]
+    if not isinstance(group, ProcessGroup):
+        raise ValueError(f"Process group {group} is not initialized in the world group map. Please initialize the group first.")
+    return group
 
 
 def member(group: Any, function: str) -> ProcessGroup | None:
@@ -183,6 +222,8 @@ def member(group: Any, function: str) -> ProcessGroup | None:
 def get_rank(group: Any = None) -> int:
     """The rank of this process in a group; -1 if it is not in it."""
     found = the_group(group)
+    if found is not None and found not in _groups:
+        raise ValueError(f"Group {found} is not registered, please create group with torch.distributed.new_group API")
     return -1 if found is None else found.rank()
 
 
@@ -195,7 +236,19 @@ def get_backend(group: Any = None) -> str:
     found = the_group(group)
     if found is None:
         raise ValueError("Invalid process group specified")
+    if found not in _groups:
+        raise ValueError(f"Process group {found} is not initialized in the world group map. Please initialize the group first.")
     return found.backend
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    return "gloo"
+
+
+def _get_default_group() -> ProcessGroup:
+    if GroupMember.WORLD is None:
+        raise ValueError(NOT_INITIALIZED)
+    return GroupMember.WORLD
 
 
 def get_backend_config(group: Any = None) -> str:

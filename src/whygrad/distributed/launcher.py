@@ -20,6 +20,13 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 
                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
 ON_LINUX = {"HYDRA_IFACE": "lo", "FI_TCP_IFACE": "lo"}
 _PR_SET_PDEATHSIG = 1
+# Options of torchrun: how processes find each other, which MPI knows; and what is done with their output and their start.
+WITHOUT_EFFECT = ("node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf",
+                  "local_addr")
+IGNORED = ("monitor_interval", "start_method", "log_dir", "tee", "redirects", "role", "local_ranks_filter", "logs_specs",
+           "event_log_handler", "duplicate_stdout_filters", "duplicate_stderr_filters", "numa_binding", "signals_to_handle",
+           "shutdown_timeout")
+SHORT = {"tee": ("-t",), "redirects": ("-r",)}
 
 
 def mpiexec_path() -> str | None:
@@ -47,7 +54,8 @@ def run(ranks: int, command: Sequence[str], restarts: int = 0, environment: Mapp
     """Run `command` as so many ranks, and again if they fail; gives the exit status of the last time."""
     mpiexec = find_mpiexec()
     for attempt in range(restarts + 1):
-        counts = {"TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(restarts)}
+        counts = {"TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(restarts),
+                  "TORCHELASTIC_RUN_ID": "none", "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1"}
         status = _run_once([mpiexec, "-n", str(ranks), *command], {**rank_environment(ranks), **(environment or {}), **counts})
         if status == 0 or status == 128 + signal.SIGINT:
             break
@@ -82,11 +90,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--restarts", "--max_restarts", "--max-restarts", type=int, default=0, metavar="K",
                         help="start all again, at most K times, if one fails")
     parser.add_argument("--nnodes", default="1", help=argparse.SUPPRESS)
-    for name in ("node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf",
-                 "monitor_interval", "start_method", "log_dir", "local_addr", "tee", "redirects", "role"):
-        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", dest="unused", help=argparse.SUPPRESS)
+    for name in WITHOUT_EFFECT:
+        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", help=argparse.SUPPRESS)
+    for name in IGNORED:
+        parser.add_argument(*SHORT.get(name, ()), f"--{name}", f"--{name.replace('_', '-')}", dest="ignored",
+                            help=argparse.SUPPRESS, action=_Ignored)
     for name in ("standalone", "use_env"):
-        parser.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
+        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", action="store_true", help=argparse.SUPPRESS)
+
+
+class _Ignored(argparse.Action):
+    """An option of torchrun that has no effect here, which is said."""
+
+    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, value: Any, name: str | None = None) -> None:
+        print(f"{parser.prog}: {name} has no effect: all ranks write to this terminal, in processes of mpiexec", file=sys.stderr)
 
 
 def number_of_ranks(options: Any) -> int:

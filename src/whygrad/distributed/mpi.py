@@ -44,6 +44,7 @@ def load() -> Any:
     if not MPI.Is_initialized():
         # Several threads may communicate: a DataLoader's, a user's, or that of the backward.
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
+    watch_failures()
     global board, node, in_place
     in_place = MPI.IN_PLACE
     node = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
@@ -51,9 +52,21 @@ def load() -> Any:
     if node.rank == 0:
         _unlink_shared_segments()
     atexit.register(_leave, MPI, os.getpid())
-    sys.excepthook = functools.partial(_print_error, sys.excepthook)
     threading.excepthook = functools.partial(_error_in_thread, threading.excepthook)
     return MPI
+
+
+@functools.cache
+def watch_failures() -> None:
+    """Let an error that ends this process end the other ranks, too, also before MPI is loaded."""
+    sys.excepthook = functools.partial(_print_error, sys.excepthook)
+    if "PMI_FD" in os.environ:
+        atexit.register(_leave_before_mpi, os.getpid(), int(os.environ["PMI_FD"]))
+
+
+def note_failure(error: BaseException) -> None:
+    """This process will end with an error."""
+    _failed_with.append(error)
 
 
 def _unlink_shared_segments() -> None:
@@ -67,12 +80,26 @@ def _unlink_shared_segments() -> None:
 def _print_error(before: Any, kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     before(kind, error, traceback)
     sys.stderr.flush()
-    _failed_with.append(error)
+    note_failure(error)
 
 
 def _error_in_thread(before: Any, arguments: Any) -> None:
     before(arguments)
     sys.stderr.flush()
+
+
+def _status() -> int:
+    """The exit status of a process that has failed."""
+    code = getattr(_failed_with[0], "code", 1)
+    return code if isinstance(code, int) else 1
+
+
+def _leave_before_mpi(process: int, launcher: int) -> None:
+    """MPICH's launcher goes on if a rank fails before MPI is initialized, where the others wait for it. In the words of its
+    protocol, PMI, it is asked to end them; Open MPI's does so by itself."""
+    if _failed_with and os.getpid() == process and load.cache_info().currsize == 0:
+        sys.stdout.flush()
+        os.write(launcher, f"cmd=abort exitcode={_status()}\n".encode())
 
 
 def _leave(MPI: Any, process: int) -> None:
@@ -84,8 +111,8 @@ def _leave(MPI: Any, process: int) -> None:
         deadline = time.monotonic() + ALL_SAY_SECONDS
         while isinstance(_failed_with[0], DistError) and RUNNING in board.states() and time.monotonic() < deadline:
             time.sleep(0.005)
-        MPI.COMM_WORLD.Abort(1)
-        os._exit(1)  # MPICH asks its launcher to end all ranks, and comes back
+        MPI.COMM_WORLD.Abort(_status())
+        os._exit(_status())  # MPICH asks its launcher to end all ranks, and comes back
     board.set_state(ENDED)
     if abandoned:
         os._exit(0)

@@ -41,8 +41,8 @@ class GradBucket:
 
     def gradients(self) -> list[Tensor]:
         flat = self._buffer._array
-        return [wrap(flat[begin:begin + p._array.size].reshape(p._array.shape))
-                for p, begin in zip(self._bucket.parameters, self._bucket.offsets(self._bucket.parameters), strict=True)]
+        parameters = self._bucket.parameters
+        return [wrap(Bucket.part(flat, begin, p)) for p, begin in zip(parameters, Bucket.offsets(parameters), strict=True)]
 
     def parameters(self) -> list[Tensor]:
         return list(self._bucket.parameters)
@@ -68,13 +68,23 @@ class Bucket:
         sizes = [p._array.size for p in parameters]
         return np.cumsum([0, *sizes])[:len(sizes)].tolist()
 
+    @staticmethod
+    def part(flat: np.ndarray, begin: int, p: Tensor) -> np.ndarray:
+        """The gradient of `p` in a flat array: in the memory order of `p`."""
+        array = p._array
+        part = flat[begin:begin + array.size]
+        if array.flags.c_contiguous:
+            return part.reshape(array.shape)
+        order = np.argsort([-abs(step) for step in array.strides], kind="stable")
+        return part.reshape([array.shape[axis] for axis in order]).transpose(np.argsort(order))
+
     def flat(self, parameters: Sequence[Tensor], scale: float, *, is_fresh: bool) -> np.ndarray:
         """The gradients of these parameters in one array, times `scale`; zeros for those that have none."""
         size = sum(p._array.size for p in parameters)
         if self.buffer is None or self.buffer.size != size or is_fresh:
             self.buffer = np.empty(size, self.dtype)
         for p, begin in zip(parameters, self.offsets(parameters), strict=True):
-            part = self.buffer[begin:begin + p._array.size].reshape(p._array.shape)
+            part = self.part(self.buffer, begin, p)
             if p._grad is None:
                 part.fill(0)
             elif not np.shares_memory(p._grad._array, part):
@@ -116,7 +126,9 @@ class Reducer:
         self.is_rebuilt = len(self.parameters) < 2
         self.arrived: list[int] = []
         self.is_expecting = False
+        self.divisor = group.size()
         self.is_static = is_static
+        self.finds_unused = False
         self.calls: dict[int, int] | None = None  # of each parameter in a backward of a static graph
         self._left: dict[int, int] = {}
         self._reset_used()
@@ -133,23 +145,28 @@ class Reducer:
         self.used = np.zeros(len(self.parameters), np.uint8)
 
     def unfinished(self) -> list[int]:
-        """The parameters without a gradient in the last backward, if it was not finished for that."""
-        return sorted(number for bucket in self.buckets for number in bucket.pending) if self.is_expecting else []
+        """The parameters without a gradient in the last backward, if it was not finished for that. There need not be one."""
+        if not self.is_expecting or not self.used.any():
+            return []
+        return sorted(number for bucket in self.buckets for number in bucket.pending)
 
     # A step, in the order of what happens.
 
-    def rebuild(self) -> None:
-        """After the first backward: buckets in the order in which gradients arrived in rank 0."""
-        if self.is_rebuilt or len(self.arrived) != len(self.parameters):
-            return
-        order = np.array(self.arrived, np.int64)
-        collectives.broadcast(wrap(order), group=self.group, group_src=0)
+    def knows_order(self) -> bool:
+        """Whether buckets can now be made in the order in which gradients arrive. With unused parameters it varies."""
+        return not self.is_rebuilt and not self.finds_unused and len(self.arrived) == len(self.parameters)
+
+    def rebuild(self, source: int = 0) -> None:
+        """After the first backward: buckets in the order in which gradients arrived in rank `source`."""
+        order = np.array(self.arrived if self.knows_order() else range(len(self.parameters)), np.int64)
+        collectives.broadcast(wrap(order), group=self.group, group_src=source)
         self._make_buckets(order.tolist())
         self.is_rebuilt = True
 
     def prepare(self, outputs: Iterable[Tensor] | None) -> None:
         """The forward is done. With `outputs`, parameters from which they do not come count as ready."""
-        self.rebuild()
+        if self.knows_order():
+            self.rebuild()
         self.is_expecting, self.arrived = True, []
         self.finds_unused = outputs is not None
         self._next = 0
@@ -215,7 +232,7 @@ class Reducer:
         for p in bucket.parameters:
             if p._grad is not None and p._grad._array.__class__ is not np.ndarray:
                 raise NotImplementedError("DistributedDataParallel with sparse gradients")
-        size = self.group.size()
+        share = 1 / self.divisor
         if self.hook is not None:
             buffer = wrap(bucket.flat(bucket.parameters, 1, is_fresh=not self.as_view))
             future = self.hook(GradBucket(bucket, buffer, self._next == len(self.buckets) - 1))
@@ -237,7 +254,7 @@ class Reducer:
             (alone if self._is_reduced_in_place(p) else together).append(p)
         summing = reduction(RedOpType.SUM, bucket.dtype)
         works = [collectives.begin_all_reduce(self.group, p._grad._array, summing, []) for p in alone]  # type: ignore[union-attr]
-        flat = bucket.flat(together, 1 / size, is_fresh=False) if together else None
+        flat = bucket.flat(together, share, is_fresh=False) if together else None
         if flat is not None:
             works.append(collectives.begin_all_reduce(self.group, flat, summing, []))
 
@@ -246,7 +263,7 @@ class Reducer:
                 work.wait()
                 if i < len(alone):
                     array = alone[i]._grad._array  # type: ignore[union-attr]
-                    np.multiply(array, array.dtype.type(1 / size), out=array)
+                    np.multiply(array, array.dtype.type(share), out=array)
             if flat is not None:
                 self._hand_out(together, flat)
 
@@ -268,16 +285,29 @@ class Reducer:
                 finish, bucket.finish = bucket.finish, None
                 finish()
 
+    def shadow(self) -> None:
+        """Answer the collectives of another rank's backward, with gradients of zero; those of this rank stay as they are."""
+        kept = [p._grad for p in self.parameters]
+        for p in self.parameters:
+            p._grad = wrap(np.zeros_like(p._array))
+        self.prepare([] if self.finds_unused else None)
+        for bucket in self.buckets:
+            bucket.pending.clear()
+        self._start_ready()
+        self.finish()
+        for p, gradient in zip(self.parameters, kept, strict=True):
+            p._grad = gradient
+
     def _hand_out(self, parameters: Sequence[Tensor], flat: np.ndarray) -> None:
         numbers = {id(p): number for number, p in enumerate(self.parameters)} if self.finds_unused or self.is_static else {}
         for p, begin in zip(parameters, Bucket.offsets(parameters), strict=True):
             if numbers and not self.used[numbers[id(p)]]:
                 continue  # no rank has a gradient: it stays as it was
-            part = flat[begin:begin + p._array.size].reshape(p._array.shape)
+            part = Bucket.part(flat, begin, p)
             if self.as_view:
                 if p._grad is None or not np.shares_memory(p._grad._array, part):
                     p._grad = wrap(part)
             elif p._grad is None:
-                p._grad = wrap(part.copy())
+                p._grad = wrap(part.copy(order="K"))
             else:
                 p._grad._array[...] = part

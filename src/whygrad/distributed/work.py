@@ -12,6 +12,22 @@ from whygrad.distributed import mpi
 from whygrad.distributed.ledger import EAGER_POLLS, POLLS_BETWEEN_LOOKS, Ledger, offer_processor
 
 
+class Running(set["Work"]):
+    """Communications under way. MPI reads and writes their memory, which has to stay if the program drops the handle."""
+
+    limit = 64  # from here on those that MPI is done with are looked for: nobody may wait for them
+
+    def begin(self, work: Work) -> None:
+        if len(self) > self.limit:
+            for other in list(self):
+                other.is_completed()
+            self.limit = max(64, 2 * len(self))
+        self.add(work)
+
+
+_running = Running()
+
+
 class Work:
     """A communication under way. `finish` puts its result in place, and is called once, when MPI is done."""
 
@@ -27,6 +43,7 @@ class Work:
         self._buffers = buffers  # MPI reads and writes them
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Work], Any]] = []
+        _running.begin(self)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         if self._request is not None:
@@ -56,10 +73,12 @@ class Work:
             mpi.abandoned.append(self._buffers)
             mpi.abandoned.append(self._request)
             self._request, self._error = None, error
+            _running.discard(self)
             raise
 
     def _complete(self) -> None:
         self._request = None
+        _running.discard(self)
         if self._entry:
             self._ledger.check(self._entry, self._call)
         if self._finish is not None:

@@ -166,14 +166,14 @@ class TorchEngine:
         return torch.no_grad()
 
     @contextmanager
-    def repeatable(self) -> Iterator[None]:
+    def repeatable(self, seed: int = 0) -> Iterator[None]:
         def refuse(*_: Any) -> None:
             raise PermissionError("torch.save while a module is called again, which must have no effect")
 
         undo = put(torch.serialization, "_open_zipfile_writer", refuse)  # it opens files without telling Python
         try:
             with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)
+                torch.manual_seed(seed)
                 yield
         finally:
             undo()

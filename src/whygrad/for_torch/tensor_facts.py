@@ -71,7 +71,7 @@ def facts_of(t: Tensor) -> TensorFacts:
     key = id(t)
     found = _facts.get(key)
     if found is None:
-        # Forgotten by C alone, `pop(key, reference)`: Python would run signal handlers in a callback, where what they raise is lost.
+        # Forgotten by C alone, `pop(key, reference)`: Python would run signal handlers in a callback, and lose what they raise.
         found = _facts[key] = TensorFacts(Reference(t, partial(_facts.pop, key)))
     return found
 

@@ -235,9 +235,9 @@ class WhygradEngine:
         return no_grad()
 
     @contextmanager
-    def repeatable(self) -> Iterator[None]:
+    def repeatable(self, seed: int = 0) -> Iterator[None]:
         with random.fork_rng():
-            random.manual_seed(0)
+            random.manual_seed(seed)
             yield
 
     def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:

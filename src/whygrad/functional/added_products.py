@@ -14,7 +14,7 @@ from whygrad.functional.arguments import check_kinds, check_range, read_number, 
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import check_addmm, check_bmm, check_mv, check_vectors, not_on_cpu
 from whygrad.functional.old_order import takes_old_order
-from whygrad.functional.promotion import promote, result_dtype
+from whygrad.functional.promotion import as_number, promote, result_dtype
 from whygrad.functional.run import public, with_out, write
 from whygrad.functional.shape import expanded_shape
 from whygrad.ops.table import TABLE
@@ -85,7 +85,12 @@ def _read_scales(name: str, names: tuple[str, str], input: Any, a: Any, b: Any, 
     elif isinstance(beta, complex) or isinstance(alpha, complex):
         check_range(beta, input.dtype)
         check_range(alpha, input.dtype)
-    return {"beta": int(beta), "alpha": int(alpha)} if whole else {"beta": beta, "alpha": alpha}
+    if whole:
+        dtype = result_dtype(input, a, b)
+        for x in (beta, alpha):
+            check_range(x, dtype)
+        beta, alpha = [as_number(x, dtype, name) for x in (beta, alpha)]
+    return {"beta": beta, "alpha": alpha}
 
 
 def _check_scale(argument: str, value: Any, result: dtypes.dtype) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -269,6 +270,14 @@ def check_range(value: Any, dtype: dtypes.dtype) -> None:
     if not fits(value, dtype):
         name = f"{dtype.name}_t" if dtype.category == 1 and dtype.name != "int32" else dtypes.CPP_NAMES[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def read_fill(value: Any, dtype: dtypes.dtype, size: int) -> Any:
+    """The number that fills a tensor: of one element in half precision, torch lets it become infinite."""
+    if size == 1 and dtype in (dtypes.float16, dtypes.bfloat16) and isinstance(value, (int, float)) and not fits(value, dtype):
+        return math.copysign(math.inf, value)
+    check_range(value, dtype)
+    return value
 
 
 def fits(value: Any, dtype: dtypes.dtype) -> bool:

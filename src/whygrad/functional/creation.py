@@ -122,7 +122,7 @@ def number_dtype(value: Any) -> dtypes.dtype:
 
 
 def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dtype) -> np.ndarray:
-    arguments.check_range(fill_value, dtype)
+    fill_value = arguments.read_fill(fill_value, dtype, array.size)
     array.fill(as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
     return array
 

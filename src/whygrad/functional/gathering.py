@@ -32,7 +32,7 @@ from whygrad.functional.fresh import warn_once
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.outside_rows import outside_rows
-from whygrad.functional.promotion import cast
+from whygrad.functional.promotion import as_number, cast
 from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
@@ -167,7 +167,7 @@ def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, 
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     else:
         check_range(src, self.dtype)
-        src = src if self._array.dtype.kind in "fcV" else self._array.dtype.type(src).item()
+        src = src if self._array.dtype.kind in "fcV" else as_number(src, self.dtype, name)
     places, axis = _element_index("scatter", self, dim, index, src)
     return (places, src), {"axis": axis, "reduce": reduce}
 
@@ -318,6 +318,8 @@ def _fill_value(name: str, self: Tensor, value: Any, *given: Any) -> Any:
         raise invalid_combination(name, self, *given, value)
     if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
         check_range(value, self.dtype)
+        if self.dtype.category < 2:
+            return as_number(value, self.dtype, name)
     return value
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from whygrad.backends import raw
 from whygrad.backends.numpy_solve import cutoff
 from whygrad.base import dtypes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import matrices, return_types
 from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
@@ -32,7 +33,8 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """The singular values, in descending order."""
     _read_for_svd("linalg_svdvals", A, driver)
-    return with_out("_linalg_svd", rows.svdvals(A), out, A)
+    values = rows.svd(A, full=False)[1] if A.requires_grad and grad_state.grad else rows.svdvals(A)
+    return with_out("_linalg_svd", values, out, A)
 
 
 def _read_for_svd(function: str, A: Any, driver: str | None) -> None:
@@ -69,7 +71,8 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """Eigenvalues in ascending order of a symmetric or Hermitian matrix; one triangle is read."""
     lower = _read_for_eigh("linalg_eigvalsh", input, UPLO)
-    return with_out("_linalg_eigh", rows.eigvalsh(input, lower=lower), out, input)
+    values = rows.eigh(input, lower=lower)[0] if input.requires_grad and grad_state.grad else rows.eigvalsh(input, lower=lower)
+    return with_out("_linalg_eigh", values, out, input)
 
 
 def _read_for_eigh(function: str, input: Any, UPLO: str) -> bool:

@@ -16,7 +16,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import specialization_of
 from whygrad.core.tensor import TURNED, Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
-from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
+from whygrad.functional.arguments import invalid_combination, is_number, read_fill, wrong_type
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.out_dtypes import check_out_dtype
 from whygrad.functional.promotion import as_number, promote
@@ -78,7 +78,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         if not isinstance(self, Tensor) or not is_number(value):
             raise invalid_combination("fill_", self, value)
         check_inplace(self, (self,))
-        check_range(value, self.dtype)
+        value = read_fill(value, self.dtype, self._array.size)
         if self.dtype.category < 2:
             value = as_number(value, self.dtype, "fill_")
     return write_values(self, value, "FillBackward2", constant=True)

@@ -7,6 +7,7 @@ float32 arrays) and hands everything else to the NumPy function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +24,7 @@ KERNELS: dict[str, str] = {
 }
 
 
+@cache
 def load(module: str) -> Any:
     """A module of this package, when it is used: a program without kernels imports none but `jit` and this one."""
     return import_module(f"whygrad.kernels.{module}")

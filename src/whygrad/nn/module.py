@@ -10,6 +10,7 @@ from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base import dtypes
 from whygrad.base.errors import warn
 from whygrad.base.meta_array import NO_DATA
+from whygrad.base.on_demand import on_demand
 from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.functional.outside_rows import outside_rows
@@ -455,7 +456,8 @@ class Module(StateDictMethods):
         self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES if name not in state}, **state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("Module.compile is not supported: whygrad has no compiler")
+        """Compile the forward of this module, which stays the object that it is."""
+        self.forward = on_demand.load_compiler().method(self.forward, *args, **kwargs)
 
 
 def indented(text: str) -> str:

@@ -158,7 +158,7 @@ def hypot(xp, a, b): ...
 def copysign(xp, a, b): ...
 
 
-@elementwise(public="special",
+@elementwise(public="special", half="native",
              node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
              a=lambda xp, g, a, b: xp.where((a == 0) & (b <= 0), 0.0, xp.xlogy(g, b)),
              b=lambda g, a, b: g * a / b)

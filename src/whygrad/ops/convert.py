@@ -37,7 +37,7 @@ def polar(xp, abs, angle, *, part, whole):
     return xp.complex(abs * xp.cos(angle), abs * xp.sin(angle), part=part, whole=whole)
 
 
-@elementwise(x=lambda xp, g: xp.zeros_like(g))
+@elementwise(x=lambda xp, x, g: xp.zeros_like(g))
 def angle(xp, x):
     """The argument of a complex number; of a real one 0, or pi if it is negative."""
 

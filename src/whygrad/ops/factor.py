@@ -54,8 +54,8 @@ def cholesky_solve_rule(xp, g, factor, out, factor_shape, upper):
 
 
 @op(batch="broadcast_shifted",
-    memory="columns", b=lambda xp, g, factor, b_shape, upper: sum_to(
-        xp, conj(xp, xp.cholesky_solve(conj(xp, g), factor, upper=upper)), b_shape),
+    memory="columns", b=lambda xp, g, factor, b, upper: sum_to(
+        xp, conj(xp, xp.cholesky_solve(conj(xp, g), factor, upper=upper)), b.shape),
     factor=cholesky_solve_rule)
 def cholesky_solve(xp, b, factor, *, upper):
     """x with (l l') x = b, for a lower factor l; with (u' u) x = b for an upper one."""

@@ -32,7 +32,7 @@ def index_put(xp, x, values, index, *, axes, accumulate): ...
 
 
 @along_axes(kernel="gather_scatter", curve="picking", linear="x",
-            x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
+            x=lambda xp, g, x, index, axis: xp.gather_backward(g, index, shape=x.shape, axis=axis),
             index=POSITIONS)
 def gather(xp, x, index, *, axis): ...
 
@@ -99,15 +99,15 @@ def index_select_backward(xp, x, index, *, shape, axis): ...
 @op(batch="own", linear="x+src",
     x=lambda g: g,
     index=POSITIONS,
-    src=lambda xp, g, index, src_shape, axis, alpha:
-    xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape) * alpha)
+    src=lambda xp, g, index, src, axis, alpha:
+    xp.reshape(xp.index_select(g, index, axis=axis), shape=src.shape) * alpha)
 def index_add(xp, x, index, src, *, axis, alpha=1): ...
 
 
 @op(batch="own", linear="x+src",
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
-    src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
+    src=lambda xp, g, index, src, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src.shape))
 def index_copy(xp, x, index, src, *, axis): ...
 
 
@@ -129,7 +129,7 @@ def masked_fill(xp, x, mask, value):
 
 
 @op(batch="own", curve="masking", linear="x",
-    x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
+    x=lambda xp, g, x, mask: xp.masked_select_backward(g, mask, shape=x.shape),
     mask=MASK)
 def masked_select(xp, x, mask): ...
 
@@ -163,7 +163,7 @@ def masked_place(xp, x, mask, *, shape):
 
 
 @op(batch="own", linear="x",
-    x=lambda xp, g, x_shape, index: xp.take_backward(g, index, shape=x_shape),
+    x=lambda xp, g, x, index: xp.take_backward(g, index, shape=x.shape),
     index=POSITIONS)
 def take(xp, x, index):
     """Elements of the flattened `x`."""

@@ -217,8 +217,8 @@ def _nll_node(kinds, statics):
     words={"x": "-g * weight[target] at each target's class, 0 elsewhere; reduction='mean' divides by sum(weight[target])"},
     linear="x",
     node=_nll_node,
-    x=lambda xp, g, target, weight, x_shape, ignore_index, reduction, spatial:
-    xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction,
+    x=lambda xp, g, target, weight, x, ignore_index, reduction, spatial:
+    xp.nll_loss_backward(g, target, weight, shape=x.shape, ignore_index=ignore_index, reduction=reduction,
                          spatial=spatial),
     **NOT_DIFFERENTIABLE)
 def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial): ...

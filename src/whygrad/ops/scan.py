@@ -10,7 +10,7 @@ def _running_extreme(name):
 
     forward.__name__ = name
     along_axes(kernel="scans", outputs=("values", NoGrad("indices are integers")),
-               x=lambda xp, g, out1, x_shape, axis: xp.gather_backward(g, out1, shape=x_shape, axis=axis))(forward)
+               x=lambda xp, g, x, out1, axis: xp.gather_backward(g, out1, shape=x.shape, axis=axis))(forward)
 
 
 _running_extreme("cummax")

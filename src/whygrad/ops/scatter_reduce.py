@@ -92,7 +92,7 @@ def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="Scatt
     x=lambda xp, g, index, accumulate:
     g if accumulate else xp.put(g, index, xp.zeros_like(xp.take(g, index)), accumulate=False),
     index=POSITIONS,
-    src=lambda xp, g, index, src_shape: xp.reshape(xp.take(g, index), shape=src_shape))
+    src=lambda xp, g, index, src: xp.reshape(xp.take(g, index), shape=src.shape))
 def put(xp, x, index, src, *, accumulate):
     """Write `src` at `index` of the flattened `x`, or add it there."""
 

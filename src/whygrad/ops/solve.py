@@ -47,7 +47,7 @@ def solve_ex(xp, a, b, *, left, vector):
 
 # The gradient of the determinant is the matrix of cofactors, which exists also for singular matrices.
 
-@last_axes(node="LinalgDetBackward0", a=lambda xp, g, a: as_number(xp, g) * xp.cofactors(a))
+@last_axes(node="LinalgDetBackward0", a=lambda xp, g, a, out: as_number(xp, g) * xp.cofactors(a))
 def det(xp, a): ...
 
 

@@ -31,7 +31,7 @@ def i1e_rule(xp, g, x, out):
 
 primitive("lgamma", lambda xp, g, x: g * xp.digamma(x), public="foreach")
 primitive("digamma", lambda xp, g, x: g * xp.polygamma(x, n=1), public="special")
-primitive("erfinv", lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, public="special sparse")
+primitive("erfinv", lambda xp, g, x: HALF_SQRT_PI * xp.exp(xp.erfinv(x) ** 2) * g, public="special sparse")
 primitive("i0", lambda xp, g, x: g * xp.i1(x), public="special")
 primitive("i0e", lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), node="SpecialI0EBackward0", public="special")
 primitive("i1", i1_rule, node="SpecialI1Backward0", public="special")
@@ -40,7 +40,7 @@ primitive("ndtri", lambda xp, g, out: g * SQRT_TWO_PI * xp.exp(out * out / 2), n
 primitive("log_ndtr", lambda xp, g, x, out: g / SQRT_TWO_PI * xp.exp(-(out + x * x / 2)),
           node="SpecialLogNdtrBackward0", public="special")
 primitive("erfcx", lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), node="SpecialErfcxBackward0", public="special")
-primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0", public="special")
+primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0", half="native", public="special")
 
 
 @elementwise(public="special", node="MulBackward1", x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
@@ -69,7 +69,7 @@ def kinds_node(name):
 def zeta(xp, x, q): ...
 
 
-@elementwise(node=kinds_node("SpecialXlog1Py"),
+@elementwise(half="native", node=kinds_node("SpecialXlog1Py"),
              x=lambda xp, g, x, y: xp.where((x == 0) & (y <= -1), 0.0, xp.xlog1py(g, y)),
              y=lambda g, x, y: g * x / (y + 1))
 def xlog1py(xp, x, y): ...

@@ -62,7 +62,7 @@ TRAITS = frozenset(Traits._fields)
 HALF = {
     "float32": "in float32, and rounded once at the end",
     "bfloat16": "bfloat16 like that, float16 step by step",
-    "native": "by the backend's function, which rounds once itself",
+    "native": "by the backend's function, which rounds as torch's does",
 }
 
 # The values of `curve`, several separated by spaces.

@@ -20,6 +20,7 @@ from whygrad.autograd.grad_mode import enable_grad
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, dtypes
 from whygrad.base.meta_array import MetaArray
+from whygrad.base.version import Version
 from whygrad.core.modes import process_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
@@ -34,7 +35,7 @@ FLOAT32 = np.dtype(np.float32)
 
 Numbers = dict[str, Any]
 
-grad_of, array_of, dtype_of = attrgetter("_grad"), attrgetter("_array"), attrgetter("dtype")
+grad_of, array_of, size_of = attrgetter("_grad"), attrgetter("_array"), attrgetter("size")
 
 # The vocabulary of `update`, beside operators.
 ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maximum, where=np.where, clip=np.clip,
@@ -171,24 +172,32 @@ class Elementwise(Stepping):
 
     def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], grouped: GroupedUpdate) -> bool:
         """The fast path of `step_group`: `map` in place of a Python loop; False if a parameter needs the loop."""
-        grads = list(map(grad_of, params))
-        if not names or type(self).advance is not Elementwise.advance or set(map(type, grads)) != {Tensor}:
+        try:
+            gradients = list(map(array_of, map(grad_of, params)))
+            states = list(map(self.state.__getitem__, params)) if names else []  # made for those that have a gradient
+            buffers = [list(map(array_of, map(itemgetter(name), states))) for name in names]
+        except (AttributeError, KeyError):  # there is none
             return False
-        states = list(map(self.state.__getitem__, params))
-        arrays, gradients = list(map(array_of, params)), list(map(array_of, grads))
-        if not all(states) or set(map(type, gradients)) != {np.ndarray} or set(map(dtype_of, arrays)) != {FLOAT32}:
+        if set(map(type, gradients)) != {np.ndarray}:
             return False
+        together = self.advance_all(states, numbers)
+        if together is None:
+            return False
+        grouped.numbers, grouped.params = together, params
+        grouped.arrays = list(chain.from_iterable(zip(map(array_of, params), gradients, *buffers, strict=True)))
+        return True
+
+    def advance_all(self, states: list[dict[str, Any]], numbers: Numbers) -> Numbers | None:
+        """`advance` for parameters of which all have the same step count; None if they have not, or are not to be advanced so."""
+        if type(self).advance is not Elementwise.advance or not states:
+            return None
         steps = list(map(array_of, map(itemgetter("step"), states)))
-        if len(set(map(float, steps))) != 1:
-            return False
-        buffers = [list(map(array_of, map(itemgetter(name), states))) for name in names]
+        if len(set(map(np.ndarray.item, steps))) != 1:
+            return None
         count = float(steps[0]) + 1
         for step in steps:
             step.fill(count)
-        grouped.numbers = {**numbers, "step": float(steps[0])}
-        grouped.params = params
-        grouped.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
-        return True
+        return {**numbers, "step": float(steps[0])}
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         """Update the rows that are present in a sparse gradient."""
@@ -255,12 +264,17 @@ class GroupedUpdate:
         # Our updates depend on their options only. A user's may depend on more, and a cache must not keep it alive.
         ours = self.update.__module__.startswith("whygrad.optim.")
         update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
-        step = acceleration.make_step(update, self.numbers, each, sum([p.size for p in arrays[::each]]), pure=ours)
+        step = acceleration.make_step(update, self.numbers, each, sum(map(size_of, arrays[::each])), pure=ours)
         site, further = why.site(), _further_writes(self.update, self.numbers)
         done = 0
         while done < len(params):
             changed = step(arrays[done * each:]) if step is not None else 0
             for p in params[done:done + changed]:
+                version = p._lazy_version
+                if type(version) is Version and version.site is not None:  # `bump`, where it was called before
+                    version.value += 1 + further
+                    version.site = site
+                    continue
                 bump(p, site=site)
                 if further:
                     p._version_counter.value += further

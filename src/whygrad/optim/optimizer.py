@@ -210,7 +210,7 @@ class Optimizer:
                 grad = p._grad
                 if grad is None:
                     continue
-                p.meta.grad_log = cleared
+                (p._meta or p.meta).grad_log = cleared
                 if set_to_none:
                     p._grad = None
                     continue
@@ -273,6 +273,9 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or _global_optimizer_pre_hooks
+                or _global_optimizer_post_hooks):
+            return step(*args, **kwargs)
         for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
             result = hook(self, args, kwargs)
             if result is not None:

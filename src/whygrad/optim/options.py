@@ -12,10 +12,12 @@ def to_scalar(option: Any) -> Any:
     return option.squeeze() if isinstance(option, Tensor) and option.ndim else option  # type: ignore[attr-defined]
 
 
+CONVERTED = (Tensor, tuple)
+
+
 def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
     """The options of a group, with tensors converted to numbers."""
-    tensors = {name: group[name] for name in ("lr", "weight_decay", "betas")
-               if isinstance(group.get(name), Tensor | tuple)}
+    tensors = {name: group[name] for name in ("lr", "weight_decay", "betas") if isinstance(group.get(name), CONVERTED)}
     return {**group, **{name: as_number(value) for name, value in tensors.items()}} if tensors else group
 
 
@@ -24,7 +26,7 @@ def as_number(option: Any) -> Any:
     if isinstance(option, Tensor):
         return option._array.item()
     if isinstance(option, tuple):
-        return tuple([as_number(x) for x in option])
+        return tuple([x if type(x) is float else as_number(x) for x in option])
     return option
 
 

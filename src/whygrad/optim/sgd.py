@@ -42,6 +42,9 @@ class SGD(Elementwise):
             state["momentum_buffer"] = wrap(np.zeros_like(p._array))
         return {**numbers, "first": first}
 
+    def advance_all(self, states: list[dict[str, Any]], numbers: Numbers) -> Numbers:
+        return {**numbers, "first": False} if states else numbers
+
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         if numbers["weight_decay"]:
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")

@@ -185,7 +185,7 @@ class Engine(Protocol):
     def wrap(self, array: np.ndarray) -> Tensor:
         """A tensor over an array, without history."""
     def without_grad(self) -> AbstractContextManager[Any]: ...
-    def repeatable(self) -> AbstractContextManager[Any]:
+    def repeatable(self, seed: int = 0) -> AbstractContextManager[Any]:
         """Inside, random numbers are the same each time, and the engine writes no file; afterwards they go on as if nothing had
         been drawn."""
     def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:

@@ -6,12 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.distributed import collectives, objects
+from whygrad.distributed.algorithms.join import Joinable, JoinHook
 from whygrad.distributed.errors import NOT_INITIALIZED
 from whygrad.distributed.groups import the_group
 from whygrad.optim.optimizer import Optimizer
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class _JoinHook(JoinHook):
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self.optimizer.step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer of `optimizer_class` in each rank, for the parameters of that rank; together they are one for all."""
 
     def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None,
@@ -46,6 +55,17 @@ class ZeroRedundancyOptimizer(Optimizer):
         for outer in self.param_groups:
             for name, value in (self.optim.defaults if self.optim else {}).items():
                 outer.setdefault(name, value)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        return _JoinHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        return self._parameters[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        return self.process_group
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)

@@ -16,6 +16,8 @@ from whygrad.why.run_facts import drop_oldest
 MAX_TENSORS = 20_000
 CONVERTING = {"to", "type", "byte", "bool", "char", "short", "int"}
 WIDENING = CONVERTING | {"long"}
+MULTIPLYING = {"mul", "__mul__", "__rmul__", "mul_", "multiply"}
+DIVIDING = {"div", "__truediv__", "div_", "true_divide", "divide"}
 MAX_PARENTS, MAX_DEPTH = 8, 30
 # Integers whose range is kept.
 MAX_LABELS = 100_000
@@ -24,7 +26,7 @@ MAX_LABELS = 100_000
 class Made:
     """One call that made (or last wrote) a tensor without history, and what made its arguments."""
 
-    __slots__ = ("callers", "capacity", "cut", "depth", "merged", "name", "parents", "range",
+    __slots__ = ("callers", "capacity", "cut", "depth", "factor", "merged", "name", "parents", "range",
                  "reference", "round", "rows", "site")
 
     def __init__(self, result: Tensor, name: str, site: Site, parents: tuple[Made, ...], number: int) -> None:
@@ -41,6 +43,7 @@ class Made:
         self.capacity = 0
         # Whether it was converted from numbers with fractions to integers.
         self.cut = False
+        self.factor = 1.0  # the number by which it was multiplied
         self.range: tuple[int, int] | None = None
         if kind_of(result) in "iu" and 0 < size_of(result) <= MAX_LABELS:
             array = array_of(result)
@@ -80,6 +83,7 @@ class Provenance:
                 made.merged = _merged(call, result)
                 made.capacity = _capacity(call, result)
                 made.cut = _is_cut(call, result)
+                made.factor = _factor(call)
                 drop_oldest(self._made, MAX_TENSORS)
 
     def gathered(self, sources: tuple[Any, ...], batch: list[Any], site: Site) -> None:
@@ -117,6 +121,13 @@ def _capacity(call: Call, result: Tensor) -> int:
     if call.name.rpartition(".")[2] in WIDENING and is_tensor(given) and kind_of(result) in "iu" and given.dtype != result.dtype:
         return {"uint8": 256, "int8": 128}.get(str(given.dtype).removeprefix("torch."), 0)
     return 0
+
+
+def _factor(call: Call) -> float:
+    name, number = call.name.rpartition(".")[2], call.args[1] if len(call.args) == 2 else None
+    if not isinstance(number, (int, float)) or not number:
+        return 1.0
+    return float(number) if name in MULTIPLYING else 1 / number if name in DIVIDING else 1.0
 
 
 def _is_cut(call: Call, result: Tensor) -> bool:

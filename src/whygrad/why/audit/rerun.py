@@ -106,7 +106,8 @@ REFUSED = frozenset({"os.system", "os.exec", "os.fork", "os.posix_spawn", "os.ki
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def _refuse(event: str, args: tuple[Any, ...]) -> None:
+def _refuse(event: str, args: tuple[Any, ...], confinement: Confinement = confinement) -> None:
+    # A default argument: the names of the module are gone at the end of the process, while events still come.
     if confinement.is_on and (event in REFUSED or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)):
         raise PermissionError(f"{event} while a module is called again, which must have no effect")
 
@@ -140,8 +141,9 @@ class Rerun:
     def is_over(self) -> bool:
         return thread_time() > self._until
 
-    def run(self, example: Example) -> list[Result]:
-        """The results of the calls in a forward in evaluation mode, the module's own last; empty if it cannot be run again."""
+    def run(self, example: Example, training: bool = False, seed: int = 0) -> list[Result]:
+        """The results of the calls in a forward, by default in evaluation mode, the module's own last (named "output", and "" for
+        the first); empty if it cannot be run again."""
         results: list[Result] = []
 
         def heard(event: str, *facts: Any) -> None:
@@ -157,21 +159,26 @@ class Rerun:
         if self.is_over:
             return []
         try:
-            module = self._copy_of(example.module)
-            with self._audit.listening(heard), engine.current.repeatable(), engine.without_grad(), _confined():
+            module = self._copy_of(example.module).train(training)
+            with self._audit.listening(heard), engine.current.repeatable(seed), engine.without_grad(), _confined():
                 args, kwargs = _mapped((example.args, example.kwargs), lambda array: engine.wrap(array.copy()))
                 output = module(*args, **kwargs)
         except Exception:  # whatever the program raises: then nothing is known
             return []
-        first = next((x for x in _flat(output) if is_tensor(x) and kind_of(x) == "f"), None)
-        if first is None or not np.isfinite(array_of(first)).all():
+        outputs = [array_of(x).copy() for x in _flat(output) if is_tensor(x) and kind_of(x) == "f"]
+        if not outputs or not np.isfinite(outputs[0]).all():
             return []
-        return [*results, Result("", example.site, array_of(first).copy())]
+        return [*results, *(Result("output", example.site, x) for x in outputs[1:]), Result("", example.site, outputs[0])]
 
     def is_repeatable(self, example: Example) -> bool:
         """Whether a module gives the same twice: it keeps nothing from call to call."""
         first, second = self.run(example), self.run(example)
         return bool(first and second) and not differ(first[-1].array, second[-1].array)
+
+    def is_random(self, example: Example) -> bool:
+        """Whether a module draws random numbers that its result depends on, also in evaluation mode."""
+        first, second = self.run(example), self.run(example, seed=1)
+        return not (first and second) or differ(first[-1].array, second[-1].array)
 
     @contextlib.contextmanager
     def with_noise(self, example: Example, name: str) -> Iterator[None]:
@@ -190,7 +197,7 @@ class Rerun:
     def gradients(self, example: Example) -> dict[str, float]:
         """By name of a parameter: the norm of the gradient that a loss of the module's first output would give it."""
         try:
-            module = self._copy_of(example.module)
+            module = self._copy_of(example.module).eval()
             with self._audit.listening(lambda *_: None), engine.current.repeatable(), _confined():
                 args, kwargs = _mapped((example.args, example.kwargs), lambda array: engine.wrap(array.copy()))
                 output = next(x for x in _flat(module(*args, **kwargs)) if is_tensor(x) and kind_of(x) == "f")
@@ -208,7 +215,7 @@ class Rerun:
             if sum(map(size_of, module.parameters())) > MAX_PARAMETERS or getattr(module, "_trainer", None) is not None:
                 raise ValueError
             with engine.without_grad(), _confined():
-                copied = copy.deepcopy(module).eval()
+                copied = copy.deepcopy(module)
             for inner in copied.modules():  # hooks of the program may write what is not copied
                 for hooks in (inner._forward_hooks, inner._forward_pre_hooks):
                     for key in [key for key, hook in hooks.items() if not is_of_package(vars(type(hook)).get("__call__"))]:

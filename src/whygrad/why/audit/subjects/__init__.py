@@ -6,10 +6,12 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.audit.subjects.aliases import Aliases
 from whygrad.why.audit.subjects.attention import Attention
 from whygrad.why.audit.subjects.autocasting import Autocasting
+from whygrad.why.audit.subjects.batches import Batches
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.constants import Constants
 from whygrad.why.audit.subjects.coverage import Coverage
 from whygrad.why.audit.subjects.curvature import Curvature
+from whygrad.why.audit.subjects.decay import Decay
 from whygrad.why.audit.subjects.dependence import Dependence
 from whygrad.why.audit.subjects.detaching import Detaching
 from whygrad.why.audit.subjects.distributed import Distributed
@@ -36,16 +38,21 @@ from whygrad.why.audit.subjects.rates import Rates
 from whygrad.why.audit.subjects.replicas import Replicas
 from whygrad.why.audit.subjects.samples import Samples
 from whygrad.why.audit.subjects.scaling import LossScaling
+from whygrad.why.audit.subjects.selection import Selection
 from whygrad.why.audit.subjects.sequences import Sequences
 from whygrad.why.audit.subjects.settings import Settings
+from whygrad.why.audit.subjects.signs import Signs
 from whygrad.why.audit.subjects.statements import Statements
 from whygrad.why.audit.subjects.structure import Structure
 from whygrad.why.audit.subjects.targets import Targets
 from whygrad.why.audit.subjects.terms import Terms
+from whygrad.why.audit.subjects.twins import Twins
+from whygrad.why.audit.subjects.unheld import Unheld
 from whygrad.why.audit.subjects.unused import Unused
 
 SUBJECTS: tuple[type[Subject], ...] = (
     Numbers, Parameters, GradientScale, Loop, Terms, Movement, Optimizers, Rates, Clipping, LossScaling, Autocasting, Inputs,
     Targets, Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions,
     Distributed, Replicas, Freezing, Initialization, Padding, Detaching, Sequences, Statements, Attention,
-    Layout, Indexing, Dependence, Coverage, Unused, Samples, Constants)
+    Layout, Indexing, Dependence, Coverage, Unused, Samples, Constants, Signs, Selection, Decay,
+    Batches, Twins, Unheld)

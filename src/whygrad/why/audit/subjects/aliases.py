@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from whygrad.base.frames import is_internal
 from whygrad.why.audit.finding import Finding, count_of, finding
@@ -15,10 +18,11 @@ from whygrad.why.audit.observation import Call, ModuleCall, of_functions, of_out
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.movement import Movement
 from whygrad.why.audit.subjects.statements import Statements
-from whygrad.why.audit.values import same, sample
+from whygrad.why.audit.values import norm, same, sample
 from whygrad.why.causes import at
-from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of, version_of
+from whygrad.why.engine import address_of, base_of, is_module, is_tensor, kind_of, shape_of, size_of, version_of
 from whygrad.why.locations import locate, location_of_line
 from whygrad.why.program_text import lines_matching, statements
 from whygrad.why.record import Reference, Site, callers
@@ -30,6 +34,9 @@ COPIES = re.compile(r"target|teacher|(^|_)(ema|old|ref|reference|frozen|momentum
 EXAMINED_AT, EXAMINED_AGAIN_AT = 3, 12
 AVERAGES = re.compile(r"(^|_)(ema|avg|average|averaged|shadow|polyak|swa)(_|$)", re.IGNORECASE)
 MIN_TIMES = 5
+# Elements of a parameter by which modules are compared; writes between two looks, from which on a copy follows each step; the
+# share of a step by which it may differ from the weights before it; and of their norm.
+MIN_SIZE, MIN_WRITES, NO_MEMORY, SHRUNK = 4, 6, 0.05, 0.1
 # In-place arithmetic, which changes what is there.
 CHANGING = {"mul_", "add_", "sub_", "div_", "addcmul_", "lerp_", "pow_", "neg_", "clamp_", "roll_"}
 # Steps after which a copy should have been updated once.
@@ -52,6 +59,11 @@ class Aliases(Subject):
         self._averages: dict[int, tuple[Any, str, Any, str, bool]] = {}
         # Networks beside the trained ones that have running statistics, by id: samples of a weight and of the statistics.
         self._copies: dict[int, tuple[Any, Any, dict[str, Any]]] = {}
+        # Modules with the parameters of the trained one: theirs, those of the trained one, and how often they had been written.
+        # Those that are written after each step; and those that then have just the values from before the last one.
+        self._followers: dict[int, tuple[list[Any], list[Any], list[int]]] = {}
+        self._followed: dict[int, tuple[list[Any], list[Any]]] = {}
+        self._forgetful: list[tuple[list[Any], list[Any]]] = []
         # The lines that made inputs of models.
         self._of_inputs: set[Site] = set()
         # The lines of the calls of load_state_dict.
@@ -79,6 +91,7 @@ class Aliases(Subject):
             if p is not None and statistics and id(p) not in record.held_ids and len(self._copies) < MAX_SITES:
                 self._copies.setdefault(id(value), (value, sample(p), statistics))
             self._examine_average(name, value, frame, record)
+            self._examine_follower(value, record)
             for other, module in modules:
                 if value is module and COPIES.search(name) and not COPIES.search(other) and any(
                         id(p) in record.held_ids for p in value.parameters()):
@@ -97,6 +110,26 @@ class Aliases(Subject):
             self._averages.setdefault(id(module), (module, name, sample(p), frame.f_code.co_filename, False))
         elif id(module) in self._averages:
             self._averages[id(module)] = *self._averages[id(module)][:4], True
+
+    def _examine_follower(self, module: Any, record: OptimizerRecord) -> None:
+        """A module with the parameters of the one that is trained, which somebody writes after each step."""
+        own = [p for p in module.parameters() if size_of(p) >= MIN_SIZE]
+        held = [p for p in record.parameters if size_of(p) >= MIN_SIZE]
+        if not own or any(id(p) in record.held_ids for p in own) or list(map(shape_of, own)) != list(map(shape_of, held)):
+            return
+        if record.steps == EXAMINED_AT:
+            self._followers.setdefault(id(module), (own, held, [version_of(p).value for p in own]))
+            return
+        versions = self._followers.get(id(module), ([], [], []))[2]
+        if versions and all(version_of(p).value >= before + MIN_WRITES for p, before in zip(own, versions, strict=True)):
+            moves = self.audit.subject(Movement).moves
+            known = [(sample(p), m.sample_before, m.sample_after) for p, q in zip(own, held, strict=True)
+                     if (m := moves.get(id(q))) is not None and m.sample_before is not None and m.sample_after is not None]
+            away = sum(float(np.abs(copy - before).sum()) for copy, before, _ in known)
+            step = sum(float(np.abs(after - before).sum()) for _, before, after in known)  # type: ignore[operator]
+            if known and 0 < away < NO_MEMORY * step:
+                self._forgetful.append((own, held))
+            self._followed.setdefault(id(module), (own, held))
 
     def state_loaded(self, owner: Any, site: Site) -> None:
         here = locate(site) if len(self._loading_lines) < MAX_SITES else None
@@ -177,6 +210,7 @@ class Aliases(Subject):
                               "copy the batch first (x = x.clone()), or compute a new tensor (x = x * a instead of x *= a).",
                               causes=(site,), symptom="wrong-value")
         yield from self._never_updated()
+        yield from self._wrong_averages()
         yield from self._still_averages()
         yield from self._still_statistics()
 
@@ -200,6 +234,28 @@ class Aliases(Subject):
                               "copy the buffers too: for b, c in zip(copy.buffers(), model.buffers()): b.copy_(c).",
                               causes=(version_of(p).site,), symptom="wrong-value")
                 return
+
+    def _wrong_averages(self) -> Iterator[Finding]:
+        for own, held in self._followed.values():
+            ours, theirs = math.hypot(*map(norm, own)), math.hypot(*map(norm, held))
+            written = version_of(own[0]).site
+            if not SHRUNK * theirs < ours < theirs / SHRUNK:
+                yield finding("copies", "average-wrong", "an average of weights is not of their size",
+                              f"The weights that are written {at(written)} after each step follow those that are trained, but "
+                              "their "
+                              f"norm is {ours:.3g}, and that of the trained ones {theirs:.3g}: the factors of the average do not "
+                              "add "
+                              "up to 1.", "average = decay * average + (1 - decay) * weight.", causes=(written,),
+                              symptom="wrong-value")
+                return
+        for own, _ in self._forgetful[:1]:
+            written = version_of(own[0]).site
+            yield finding("copies", "average-wrong", "an average of weights remembers nothing",
+                          f"The weights that are written {at(written)} after each step are those of the last step almost "
+                          "exactly: the "
+                          "average is made of the new weights, and hardly of the old ones. The factors are exchanged.",
+                          "average = decay * average + (1 - decay) * weight, with decay near 1.", causes=(written,),
+                          symptom="wrong-value")
 
     def _still_averages(self) -> Iterator[Finding]:
         steps = max([record.steps for record in self.audit.optimizers.values()], default=0)
@@ -243,7 +299,7 @@ class Aliases(Subject):
 
     def _kept_at(self, site: Site) -> list[Any]:
         here = locate(site)
-        return [] if here is None else lines_matching(here.file, r"=\s*[\w.]+\.state_dict\(\)\s*$")
+        return [] if here is None else lines_matching(here.file, r"=.*(?<!copy\()\b[\w.]+\.state_dict\(\)\s*(#.*)?$")
 
 
 def _interval_name(test: ast.expr) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, finding, listed
+from whygrad.why.audit.looks import ignored_arguments, place_matters
 from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.provenance import Made
 from whygrad.why.audit.rerun import ROUNDING, Example, Rerun, Result, aligned, differ, example_of
@@ -96,7 +97,7 @@ class Dependence(Subject):
                 continue
             shifted = self._shifted.get(key, [])
             looks = [self._rows] * self._are_samples[key] + [self._next] * (len(shifted) >= 3 and all(shifted))
-            looks += [self._inputs, self._weights]
+            looks += [self._inputs, ignored_arguments, self._weights]
             for found in (found for look in looks for found in look(rerun, example)):
                 found.unless = PARTICULAR
                 self._found.append(found)
@@ -130,7 +131,9 @@ class Dependence(Subject):
                           "put the rows back: output[order.argsort()], or let pack_padded_sequence sort (enforce_sorted=False).",
                           causes=(*lines, example.site), symptom="wrong-value")
             return
-        for row in (size - 1, 0):
+        moved = list(place_matters(rerun, cut(list(range(size))), cut(list(range(size))[::-1]), size))
+        yield from moved
+        for row in (size - 1, 0) if not moved else ():
             other = rerun.run(cut([row] * size))
             if other and _row_differs(base[-1].array, other[-1].array, row, size, MIXED):
                 lines = _breaking(base, other, partial(_row_differs, row=row, size=size))

@@ -131,6 +131,7 @@ class Inputs(Subject):
             if len(history.rounds) < MIN_ROUNDS:
                 continue
             yield from self._unused(history)
+            yield from self._scaled_twice(history)
             if history.low == history.high:
                 yield self._degenerate(history)
             elif len(history.fingerprints) == 1:
@@ -139,6 +140,21 @@ class Inputs(Subject):
                 yield self._equal_samples(history)
             elif history.lows is not None and history.highs is not None:
                 yield from self._constant_features(history, history.lows == history.highs)
+
+    def _scaled_twice(self, history: InputHistory) -> Iterator[Finding]:
+        chain = [] if history.made is None else [history.made, *history.made.ancestors()]
+        for late in [made for made in chain if not 0.05 < abs(made.factor) < 20]:
+            early = next((made for made in late.ancestors() if made.factor == late.factor and made.site != late.site), None)
+            if early is not None:
+                yield finding("input-informative", "input-scaled-twice", "the inputs are scaled twice",
+                              f"What {type(history.module).__name__} is given {at(history.site)} was multiplied by "
+                              f"{late.factor:.3g} "
+                              f"{at(early.site)}, and once more {at(late.site)}: its values lie between {history.low:.3g} and "
+                              f"{history.high:.3g}, so the model sees next to nothing of them beside its biases.",
+                              "scale once, where the data is "
+                              "loaded.", at=history.site, causes=(late.site, early.site, history.site),
+                              symptom="wrong-value")
+                return
 
     def _degenerate(self, history: InputHistory) -> Finding:
         lines = lines_of(history.made)

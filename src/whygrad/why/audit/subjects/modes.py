@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,11 +16,13 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_inference_mode_enabled, notes_of
 from whygrad.why.library_design import is_library_file
+from whygrad.why.locations import SourceLocation, locate, location_of_line
+from whygrad.why.program_text import called_name, statements
 from whygrad.why.record import Site
 
 MIN_EVALUATIONS = 2
 MIN_STEPS = 3
-MAX_LAYERS = 64
+MAX_LAYERS, MAX_LINES = 64, 64
 # Standard deviations by which the statistics of a frozen batch norm may move.
 DRIFTED = 0.5
 
@@ -62,6 +65,7 @@ class Modes(Subject):
         # Ids of modules whose mode was set; modules with a train() of their own that were called in steps without that.
         self._mode_is_set: set[int] = set()
         self._trained_at: dict[int, Site] = {}
+        self._train_lines: set[tuple[str, int]] = set()
         # Models that were trained, and are called in training mode without gradients since: module, line, rounds.
         self._guides: dict[int, tuple[Any, Site, set[int]]] = {}
         self._not_set: dict[int, Any] = {}
@@ -82,8 +86,22 @@ class Modes(Subject):
         self._mode_is_set.add(id(module))
         if training:
             self._trained_at[id(module)] = site
+            if (here := locate(site)) is not None and len(self._train_lines) < MAX_LINES:
+                self._train_lines.add((here.file, here.line))
         if not training and id(module) in self.audit.modules.roots:
             self._mode_of(module).eval_at = site
+
+    def _never_reached(self, site: Site) -> list[SourceLocation]:
+        """A condition beside eval(), and a call of train() under it, that never ran."""
+        here = locate(site)
+        if here is None:
+            return []
+        for statement in statements(here.file):
+            for call in ast.walk(statement) if isinstance(statement, ast.If) else ():
+                if isinstance(call, ast.Call) and called_name(call) == "train" and (
+                        here.file, call.lineno) not in self._train_lines:
+                    return [location_of_line(here.file, line, here.function) for line in (statement.lineno, call.lineno)]
+        return []
 
     def after_step(self, record_: OptimizerRecord) -> None:
         roots = self._trained_roots(record_)
@@ -233,11 +251,16 @@ class Modes(Subject):
             name = type(mode.root).__name__
             if mode.latest_in_evaluation >= MIN_STEPS and mode.eval_at is not None:
                 layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))
+                never = self._never_reached(mode.eval_at)
                 yield finding("training-mode", "eval-not-undone", "the model trains in evaluation mode",
                               f"{name}.eval() was called {at(mode.eval_at)}, and train() never after it: the last "
                               f"{mode.latest_in_evaluation} steps ran in evaluation mode, where {layers} behave "
-                              "differently (dropout is off, batch norm does not update its statistics).",
-                              "call model.train() before training goes on, after every evaluation.", causes=(mode.eval_at,),
+                              "differently (dropout is off, batch norm does not update its statistics)."
+                              + (f" Line {never[-1].line} calls train(), but never ran: its condition, in line {never[0].line}, "
+                                 "was "
+                                 "never true." if never else ""),
+                              "call model.train() before training goes on, after every evaluation.",
+                              causes=(mode.eval_at, *never),
                               symptom="wrong-value")
             if mode.evaluated[True] >= MIN_EVALUATIONS and not mode.evaluated[False]:
                 layers = ", ".join(sorted({type(m).__name__ for m in mode.root.modules() if _has_mode(m)}))

@@ -22,6 +22,8 @@ MIN_ROUNDS = 4
 MAX_SITES, MAX_TENSORS = 64, 256
 RESHAPING = {"reshape", "view", "flatten"}
 DRAWN = {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_"}
+# What moves the pixels of a picture; the least side of one.
+TURNING, MIN_SIDE = {"flip", "fliplr", "flipud", "rot90", "roll"}, 4
 PRODUCTS = {"mul", "__mul__", "__rmul__"}
 
 
@@ -41,6 +43,9 @@ class Pair:
         self.unrelated: set[int] = set()
         self.counting: set[int] = set()
         # The reshaping that mixed the classes with places: line, shape before and after.
+        # The calls that turned inputs, and rounds in which targets or predictions were turned as well.
+        self.turns: dict[Site, set[int]] = {}
+        self.is_turned_with = False
         self.mixed: tuple[Site, tuple[int, ...], tuple[int, ...]] | None = None
 
 
@@ -54,6 +59,8 @@ class Pairing(Subject):
         # The input of the only model that was called in this round, and how many were.
         self._input: Tensor | None = None
         self._calls = 0
+        # Whether what is computed from parameters is ever turned: predictions may be turned back.
+        self._turns_back = False
         # By id: tensors that functions were given in this round, and where first; what was reshaped: result, line, shape before.
         self._used: dict[int, tuple[Reference, Site]] = {}
         self._reshaped: dict[int, tuple[Reference, Site, tuple[int, ...]]] = {}
@@ -88,6 +95,7 @@ class Pairing(Subject):
     def called(self, call: Call) -> None:
         name = call.name.rpartition(".")[2]
         tensors = tensors_of(call)
+        self._turns_back = self._turns_back or (name in TURNING and is_tensor(call.result) and call.result.requires_grad)
         if name in RESHAPING and tensors and is_tensor(call.result) and call.result.requires_grad:
             self._reshaped[id(call.result)] = Reference(call.result), call.site, shape_of(tensors[0])
             drop_oldest(self._reshaped, MAX_TENSORS)
@@ -126,11 +134,23 @@ class Pairing(Subject):
         values = array_of(target)
         if values.ndim == 1 and values.size > 1 and values.dtype.kind in "iu" and (values == np.arange(values.size)).all():
             pair.counting.add(self.audit.round)
+        self._note_turns(pair, target)
         known = self._reshaped.get(id(prediction))
         if name == "cross_entropy" and known is not None and known[0]() is prediction:
             before, after = known[2], shape_of(prediction)
             if len(after) == 2 and len(before) > 2 and before[1] == after[1] != before[-1] and after[0] != before[0]:
                 pair.mixed = known[1], before, after
+
+    def _note_turns(self, pair: Pair, target: Tensor) -> None:
+        """Pictures that are flipped, and their maps."""
+        given = self._input
+        if given is None or pair.target is None or pair.given is None or len(shape_of(target)) < 3 or (
+                shape_of(given)[-2:] != shape_of(target)[-2:] or min(shape_of(target)[-2:]) < MIN_SIDE):
+            return
+        ours, theirs = ([m for m in (made, *made.ancestors()) if m.name in TURNING] for made in (pair.target, pair.given))
+        pair.is_turned_with = pair.is_turned_with or bool(ours) or self._turns_back
+        for made in theirs:
+            pair.turns.setdefault(made.site, set()).add(self.audit.round)
 
     def _is_used(self, t: Tensor, site: Site) -> bool:
         """Whether a function was given a tensor at another line."""
@@ -148,6 +168,16 @@ class Pairing(Subject):
             yield from self._mixed_up(site, pair)
             if pair.unrelated == pair.rounds and (pair.given is None or pair.given.name not in DRAWN):  # else: data of a demo
                 yield self._unrelated(site, pair)
+            for where, rounds in pair.turns.items():
+                if len(rounds) >= MIN_ROUNDS and not pair.is_turned_with:
+                    yield finding("pairs", "labels-shuffled", "pictures are turned, and their targets are not",
+                                  f"The inputs were flipped or turned {at(where)} in {count_of(len(rounds), 'observed step')}, "
+                                  "the "
+                                  f"targets of {pair.name} {at(site)}, which have a value for each pixel, never: they no longer "
+                                  "lie "
+                                  "on what they describe.", "turn both by the same draw.", at=site, causes=(where, site),
+                                  symptom="wrong-value")
+                    break
             if pair.counting == pair.rounds:
                 yield from self._shuffled_by_two(site, pair)
 

@@ -26,11 +26,13 @@ from whygrad.why.rules import Verdict, first_confirmed
 from whygrad.why.rules.altered import hook_modified
 from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
 from whygrad.why.rules.vanished import zero
-from whygrad.why.run_facts import ledger_of, was_reached
+from whygrad.why.run_facts import drop_oldest, ledger_of, was_reached
 
 # Steps of an optimizer after which a parameter without a gradient is examined, while the graph is still there.
 EXAMINED_AFTER = 3
 MAX_SAMPLES = 1024
+# Lines that are kept of the calls of one module.
+MAX_LINES = 4
 # Fewer steps of an optimizer say nothing; that nobody uses a parameter needs more (an expert may wait for its turn).
 MIN_STEPS, MIN_STEPS_UNUSED = 2, 5
 # What the replacement of a parameter looks like to the one that the optimizer still holds.
@@ -53,15 +55,18 @@ class Parameters(Subject):
         # Parameters without a gradient, or with zeros only, by id: what the rules said when they were examined.
         self._unreached: dict[int, tuple[Any, list[Verdict]]] = {}
         self._zero: dict[int, tuple[Any, Verdict | None]] = {}
-        # Where modules were last called, by id.
-        self._called: dict[int, tuple[Any, Site]] = {}
+        # Where modules were called, by id: the latest lines last.
+        self._called: dict[int, tuple[Any, dict[Site, None]]] = {}
         # Parameters that no optimizer held when a gradient first reached them, by id, and a sample of their values then.
         self._first: dict[int, tuple[Any, Any]] = {}
         # Ids of modules and optimizers whose gradients were cleared.
         self._cleared: set[int] = set()
 
     def module_called(self, call: ModuleCall) -> None:
-        self._called[id(call.module)] = call.module, call.site
+        sites = self._called.setdefault(id(call.module), (call.module, {}))[1]
+        sites.pop(call.site, None)
+        sites[call.site] = None
+        drop_oldest(sites, MAX_LINES)
 
     def after_step(self, record: OptimizerRecord) -> None:
         if record.steps == EXAMINED_AFTER:
@@ -142,14 +147,32 @@ class Parameters(Subject):
         called = self._called.get(id(part))
         made = [cause.site for cause in causes_of(p)]
         lost = self.audit.subject(Terms).unused_with(p)
-        explanation.causes = locate_all(*([] if called is None else [called[1]]), *lost, *made) + explanation.causes
+        twin = [] if called is not None or part is None else self._called_in_place_of(part)
+        here = None if called is None else next(reversed(called[1]))
+        explanation.causes = locate_all(*twin, here, *lost, *made) + explanation.causes
         if lost:
             explanation.text += f" A scalar is computed from it {at(lost[-1])}, but is no part of the loss."
         if called is not None:
             path = self.audit.path_of(part)
-            explanation.text += f" `{path}` is called {at(called[1])}, but the loss does not depend on what it returns."
+            explanation.text += f" `{path}` is called {at(here)}, but the loss does not depend on what it returns."
         elif part is not None:
             explanation.text += f" `{self.audit.path_of(part)}` is never called."
+        if twin:
+            explanation.text += f" Another layer of its kind is called at {len(twin)} places, last {at(twin[0])}."
+
+    def _called_in_place_of(self, part: Any) -> list[Site]:
+        """The lines of the calls of a layer beside one that is never called, if it is like it and is called at several."""
+        found = self.audit.modules.path_of(part)
+        if found is None:
+            return []
+        shapes = list(map(shape_of, part.parameters()))
+        parent = found[0].get_submodule(found[1].rpartition(".")[0])
+        for beside in parent.children():
+            sites = self._called.get(id(beside), (None, {}))[1]
+            if beside is not part and type(beside) is type(part) and len(sites) > 1 and (
+                    list(map(shape_of, beside.parameters())) == shapes):
+                return list(reversed(sites))
+        return []
 
     def _unused_part(self, p: Any) -> Any:
         """The largest part of the model that has this parameter and none that a gradient reaches."""

@@ -23,6 +23,8 @@ MIN_CALLS, MIN_TARGETS = 3, 20
 # Classes for which it is asked whether each occurs, and the number of targets for each that must have been seen.
 MAX_CLASSES, MIN_PER_CLASS = 64, 8
 MAX_SITES = 64
+# The smoothing of labels from which on they say nothing.
+ALL_SMOOTHED = 0.99
 # A batch for which two columns are compared.
 MIN_BATCH = 8
 MAX_KINDS = 5
@@ -74,6 +76,7 @@ class Targets(Subject):
         # The lines that made samplers, and where the functions were called that did.
         self._samplers: list[Site] = []
         # A loss of single elements (reduction="none") in this round, with its targets; lines that multiply it by a mask.
+        self._smoothed: Site | None = None  # the loss whose labels are smoothed until nothing is left of them
         self._elements: tuple[weakref.ref[Any], np.ndarray, Site] | None = None
         self._masked: dict[Site, list[Any]] = {}
 
@@ -107,6 +110,8 @@ class Targets(Subject):
         history.count += values.size
         history.low, history.high = min(history.low, float(values.min())), max(history.high, float(values.max()))
         history.made = self.audit.provenance.of(target) or history.made
+        if float(call.kwargs.get("label_smoothing") or 0) >= ALL_SMOOTHED:
+            self._smoothed = call.site
         if history.name in CLASSIFYING and values.dtype.kind in "iu" and len(shape_of(prediction)) >= 1:
             history.width = shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)]
             self._count(history, call, values, shape_of(prediction)[min(1, len(shape_of(prediction)) - 1)])
@@ -181,6 +186,12 @@ class Targets(Subject):
 
     def findings(self) -> Iterator[Finding]:
         yield from self._masked_out()
+        if self._smoothed is not None:
+            yield finding("classes", "option-disables", "the labels are smoothed until nothing is left of them",
+                          f"cross_entropy {at(self._smoothed)} is given label_smoothing=1: the target of each sample is the "
+                          "uniform "
+                          "distribution over the classes, whatever its label is.", "use a small value, such as 0.1.",
+                          causes=(*self.audit.modules.made_at_of_loss(self._smoothed), self._smoothed), symptom="wrong-value")
         for history in self.histories.values():
             if history.calls < MIN_CALLS or history.count < MIN_TARGETS:
                 continue

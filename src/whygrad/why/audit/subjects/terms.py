@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, count_of, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, ModuleCall, of_outermost
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
@@ -23,6 +23,8 @@ from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_ROUNDS = 3
+# Kinds of causes that cut a summand off from the parameters.
+CUTTING = {"detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped", "no-create-graph"}
 MAX_SITES = 256
 MAX_VISITED = 100_000
 # Nodes of a summand that are searched for parameters.
@@ -74,6 +76,10 @@ class Terms(Subject):
         self._visited: set[int] = set()
         self._unused: dict[Site, set[int]] = {}
         self._used: set[Site] = set()
+        # Losses of a model in training, by line: those of this round, and whether in each round only the last was differentiated.
+        self._is_training = False
+        self._in_turn: dict[Site, list[int]] = {}
+        self._only_last: dict[Site, dict[int, int]] = {}
         # The number of elements that each loss averages over; backward passes in each round, by line.
         self._counts: dict[Site, set[int]] = {}
         self._passes: dict[Site, dict[int, int]] = {}
@@ -94,8 +100,14 @@ class Terms(Subject):
             drop_oldest(self._counts, MAX_SITES)
         source = source_of(call.result) if is_tensor(call.result) else None
         if is_node(source) and size_of(call.result) == 1:
+            if self._is_training and self.audit.is_observing:
+                self._in_turn.setdefault(call.site, []).append(source.seq)
             self._losses[source.seq] = call.name.rpartition(".")[2], call.site
             drop_oldest(self._losses, MAX_SITES)
+
+    @of_outermost
+    def module_called(self, call: ModuleCall) -> None:
+        self._is_training = call.module.training
 
     def called(self, call: Call) -> None:
         result = call.result
@@ -180,9 +192,9 @@ class Terms(Subject):
         if row_name(node) not in ("add", "sub") or self._site is None:
             return
         for cause in causes:
-            is_cut = cause.kind in ("detach", "grad-mode-off", "value-copied-out", "parameter-rewrapped") or (
+            is_cut = cause.kind in CUTTING or (
                 cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
-            if is_cut and any(reference() is not None for reference in cause.behind):
+            if is_cut and (cause.kind == "no-create-graph" or any(reference() is not None for reference in cause.behind)):
                 _, _, rounds = self._cut.setdefault(cause.site, (cause, self._site, set()))
                 rounds.add(self.audit.round)
             elif cause.kind == "frozen" and cause.site is not None:
@@ -190,6 +202,11 @@ class Terms(Subject):
 
     def round_ended(self, number: int) -> None:
         if self.audit.is_observing:
+            for site, numbers in self._in_turn.items():
+                was_used = [n in self._visited for n in numbers]
+                self._only_last.setdefault(site, {})[number] = len(numbers) if was_used[-1] and sum(was_used) == 1 else 0
+                drop_oldest(self._only_last, MAX_SITES)
+            self._in_turn = {}
             waiting = []
             for entry in self._computed:
                 reference, sequence, site, made_in = entry
@@ -223,6 +240,7 @@ class Terms(Subject):
         yield from self._cut_off()
         yield from self._of_frozen()
         yield from self._never_differentiated()
+        yield from self._only_the_last()
         yield from self._scaling()
         yield from self._accumulating()
         yield from self._not_accumulating()
@@ -330,6 +348,20 @@ class Terms(Subject):
                           + "It has no effect on any parameter.",
                           f"add it to the loss that is differentiated, or call {named}.backward().",
                           at=losses[0] if losses else site, causes=(site, *losses[:1]))
+
+    def _only_the_last(self) -> Iterator[Finding]:
+        for site, rounds in self._only_last.items():
+            if len(rounds) >= MIN_ROUNDS and min(rounds.values()) >= 3:
+                losses = [loss.site for loss in self.audit.losses.values()]
+                yield finding("loss-reaches", "loss-unused", "most batches are never learned from",
+                              f"The loss {at(site)} is computed {max(rounds.values())} times between two steps of the optimizer, "
+                              "for "
+                              f"a model in training, and only the last one is differentiated, in {len(rounds)} observed steps. "
+                              "The "
+                              "other batches teach nothing: backward() and step() stand behind the loop over the batches.",
+                              "move zero_grad(), backward() and step() into the loop.", at=losses[0] if losses else site,
+                              causes=(*losses[:1], site, *(r.stepped_at for r in self.audit.optimizers.values())))
+                return
 
     def _is_part_of_unused(self, site: Site) -> bool:
         """Whether a later line, which is reported as well, is computed from this one."""

@@ -19,7 +19,7 @@ from whygrad.why.program_text import called_name, syntax_tree
 MAX_CLASSES = 64
 # Names of values that are there to change what is computed.
 WORKING = re.compile(r"mask|length|weight|gamma|lambd|\blam\b|alpha|beta|temperature|margin|decay|\bdones?\b|terminal|"
-                     r"momentum|warm|dropout|discount|entropy|smooth|\btau\b", re.IGNORECASE)
+                     r"momentum|warm|dropout|discount|entropy|smooth|\btau\b|reward", re.IGNORECASE)
 # Ways to reach attributes without naming them.
 BY_ITERATION = re.compile(r"\.(children|named_children|modules|named_modules|_modules|buffers|named_buffers)\b|__dict__|\bvars\(|"
                           r"getattr\(|Sequential\)")
@@ -62,6 +62,7 @@ class Unused(Subject):
                 elif isinstance(node, ast.FunctionDef):
                     yield from self._arguments(file, node, loaded | attributes)
                     yield from self._variables(file, node)
+                    yield from self._results(file, node, tree)
 
     def _attributes(self, file: str, of: ast.ClassDef, module: Any, loaded: set[str]) -> Iterator[Finding]:
         for name, line in _stored(of):
@@ -98,9 +99,37 @@ class Unused(Subject):
                 if node.id not in read | shared and WORKING.search(node.id):
                     beside = {other.id for other in names} - {node.id}
                     users = [location_of_line(file, user.lineno) for user in ast.walk(function) if isinstance(user, ast.Assign)
-                             and user.lineno > node.lineno and beside & _loaded(user, ast.Name)]
+                             and user.lineno > node.lineno and (not beside or beside & _loaded(user, ast.Name))]
                     yield self._found(location_of_line(file, node.lineno), f"`{node.id}` of {function.name}() is never used",
                                       f"`{node.id}` gets a value {{here}}, and no line of {function.name}() reads it", *users[:4])
+
+    def _results(self, file: str, function: ast.FunctionDef, tree: ast.Module) -> Iterator[Finding]:
+        """What a function computes with torch, or gets from another one in the loop of the training, and never reads."""
+        read = _loaded(function, ast.Name)
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        trains = [loop for loop in ast.walk(function) if isinstance(loop, (ast.For, ast.While)) and any(
+            called_name(node) == "backward" for node in ast.walk(loop))]
+        in_loop = {id(node) for loop in trains for node in ast.walk(loop)}
+        for statement in ast.walk(function):
+            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+                continue
+            target, value = statement.targets[0], statement.value
+            calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+            if isinstance(target, ast.Name):
+                names = [target.id] if any(ast.unparse(call.func).startswith(("torch.", "F.", "self.")) for call in calls) else []
+            else:
+                is_own = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in own
+                is_read_elsewhere = len([n for n in ast.walk(tree) if called_name(n) == called_name(value)]) > 1
+                names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)] if (
+                    is_own and id(statement) in in_loop and not is_read_elsewhere) else []
+            for name in names:
+                if name not in read and not name.startswith("_") and not WORKING.search(name):
+                    beside = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)} - {name}
+                    later = [node for node in ast.walk(function) if isinstance(node, ast.Assign)
+                             and node.lineno > statement.lineno and _loaded(node, ast.Name) & beside]
+                    yield self._found(location_of_line(file, statement.lineno), f"`{name}` of {function.name}() is never used",
+                                      f"`{name}` gets a value {{here}}, and no line of {function.name}() reads it",
+                                      *[location_of_line(file, node.lineno) for node in later[:4]])
 
     def _late_bound(self, file: str, loop: ast.For) -> Iterator[Finding]:
         """Functions that a loop makes and keeps, and that read its variable when they run."""

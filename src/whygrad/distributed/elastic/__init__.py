@@ -1,0 +1,1 @@
+"""torch.distributed.elastic: `whygrad launch` starts and restarts the ranks."""

@@ -1,0 +1,3 @@
+"""torch.distributed.elastic.multiprocessing."""
+
+from whygrad.distributed.elastic.multiprocessing import errors
