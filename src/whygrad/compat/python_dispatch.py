@@ -72,8 +72,9 @@ class TorchDispatchMode:
         if result is None or _state.depth:
             return
         modes = _state.modes
+        name, spec, inputs, statics = token
         with no_grad(), _disable_current_modes():
-            ops = list(_ops(*token, result))
+            ops = list(_ops(name, spec, inputs, statics, result))
         for op, args, given in ops:
             AppliedOp(op, args, given, modes).tell()
 
@@ -124,13 +125,15 @@ class AppliedOp(AtenOp):
 def _ops(name: str, spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any],
          result: Any) -> Iterator[tuple[str, tuple[Any, ...], Any]]:
     """The ops of aten that a row is: name, arguments, result."""
-    row, (first, second, *others) = spec.row.name, (*inputs, None, None)
+    row, named = spec.row.name, (*inputs, None, None)
+    first: Any = named[0]
+    second: Any = named[1]
     if row in ("linear", "linear_folded"):
         weight = second.t()
         yield "t", (second,), weight
         flat = first if first.ndim == 2 else first.reshape(-1, first.shape[-1])
-        args = (flat, weight) if others[0] is None else (others[0], flat, weight)
-        yield "mm" if others[0] is None else "addmm", args, result
+        args = (flat, weight) if named[2] is None else (named[2], flat, weight)
+        yield "mm" if named[2] is None else "addmm", args, result
     elif row in ("matmul", "matmul_folded"):
         if second.ndim == 2 or row == "matmul_folded":
             yield "mm", (first.reshape(-1, first.shape[-1]), second), result
@@ -141,7 +144,7 @@ def _ops(name: str, spec: RowSpecialization, inputs: tuple[Any, ...], statics: d
         yield "bmm", _matrices(first, second, statics), result
     elif "window" in statics and row in ("convolution", "convolution_transpose"):
         window = statics["window"]
-        yield "convolution", (first, second, others[0], [*window.stride], [*window.padding], [*window.dilation],
+        yield "convolution", (first, second, named[2], [*window.stride], [*window.padding], [*window.dilation],
                               row == "convolution_transpose", [0] * (first.ndim - 2), window.groups), result
     else:
         called = aten_name(spec, inputs, statics, lambda x: isinstance(x, Tensor))
