@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import sys
 from collections.abc import Callable
@@ -94,6 +95,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.onnx.symbolic_helper": {"parse_args": register},
     # There is nothing to configure, so decorated functions are returned unchanged.
     "torch._dynamo.config": {"patch": decorate},
+    "torch._dynamo.utils": {"disable_cache_limit": contextlib.nullcontext},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
