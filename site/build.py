@@ -27,9 +27,9 @@ import documentation  # noqa: E402
 from play import gallery  # noqa: E402
 
 # What the page needs of Pyodide.
-PYODIDE = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
+PYODIDE = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "pyodide-lock.json")
 # Files that are written by hand and served as they are.
-PLAIN = ("index.html", "play.css", "worker.js", "interpreter.js", "share.js", "whygrad-box.js")
+PLAIN = ("index.html", "play.css", "worker.js", "interpreter.js")
 # What of whygrad a page cannot use: machine code, real PyTorch, new processes.
 NOT_IN_A_PAGE = ("for_torch", "_shim")
 
@@ -50,7 +50,7 @@ def install() -> None:
 
 
 def pack(out: Path) -> None:
-    """python.gz: NumPy, whygrad and the programs of the page, compiled by the Python that will run them."""
+    """python.gz: NumPy, whygrad and the programs of the page; and the standard library. The Python that runs it compiles it."""
     with tempfile.TemporaryDirectory() as folder:
         for archive in (MODULES / "@emscripten-forge/numpy/pkg").glob("*.tar.gz"):
             with tarfile.open(archive) as tar:
@@ -60,25 +60,26 @@ def pack(out: Path) -> None:
         shutil.copytree(HERE / "play", ours / "play", ignore=lambda folder, names: [
             name for name in names if not name.endswith(".py") and name != "plotting"])
         packages = next(Path(folder, "numpy").glob("lib/python3*/site-packages"))
-        subprocess.run(["node", "pack.mjs", str(out), str(packages), str(ours)], cwd=HERE, check=True)
+        subprocess.run(["node", "pack.mjs", *map(str, (out / "python.gz", out / "pyodide/python_stdlib.zip", packages, ours))],
+                       cwd=HERE, check=True)
 
 
-def bundle(entry: str, out: Path) -> None:
-    subprocess.run([str(MODULES / ".bin/esbuild"), entry, "--bundle", "--minify", "--format=esm", "--log-level=warning",
+def bundle(entry: str, out: Path, form: str) -> None:
+    subprocess.run([str(MODULES / ".bin/esbuild"), entry, "--bundle", "--minify", f"--format={form}", "--log-level=warning",
                     "--legal-comments=eof", f"--outfile={out}"], cwd=HERE, check=True)
 
 
 def build_playground(out: Path) -> None:
-    out.mkdir(parents=True)
-    with timed("Python, NumPy and whygrad packed"):
-        pack(out / "python.gz")
-    (out / "pyodide").mkdir()
+    (out / "pyodide").mkdir(parents=True)
+    with timed("Python, NumPy and whygrad compiled and packed"):
+        pack(out)
     for name in PYODIDE:
         shutil.copy(MODULES / "pyodide" / name, out / "pyodide" / name)
     for name in PLAIN:
         shutil.copy(HERE / "play" / name, out / name)
     with timed("the page bundled"):
-        bundle("play/main.js", out / "main.js")
+        bundle("play/main.js", out / "main.js", "esm")
+        bundle("play/whygrad-box.js", out / "whygrad-box.js", "iife")
     (out / "gallery.json").write_text(json.dumps(gallery.programs(ROOT)))
 
 
@@ -88,8 +89,7 @@ def write_service_worker(out: Path) -> None:
     names = [path.relative_to(out).as_posix() for path in files]
     version = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:12]
     text = (HERE / "play/service-worker.js").read_text()
-    needed = [name for name in names if name.startswith("play/")]
-    (out / "service-worker.js").write_text(f"const VERSION = {version!r};\nconst FILES = {json.dumps(needed)};\n{text}")
+    (out / "service-worker.js").write_text(f"const VERSION = {version!r};\nconst FILES = {json.dumps(names)};\n{text}")
 
 
 def compressed(path: Path) -> int:

@@ -44,13 +44,18 @@ GROUPS: dict[str, list[Source]] = {
     "Answers": [Source("", "catalogue", "Catalogue of answers"),
                 Source("examples/seeds.md", "seeds", "Four articles, corrected", is_live=True)],
     "Using it": [Source("docs/explanations.md", "explanations", "All commands"),
-                 Source("docs/pytorch.md", "pytorch", "PyTorch programs"), Source("examples/README.md", "examples", "Examples")],
+                 Source("docs/pytorch.md", "pytorch", "PyTorch programs"), Source("examples/README.md", "examples", "Examples"),
+                 Source("docs/embedding.md", "embedding", "In pages of your own"),
+                 Source("docs/distributed.md", "distributed", "Several processes"),
+                 Source("docs/compile.md", "compile", "torch.compile"), Source("docs/scaling.md", "scaling", "Large programs")],
     "Reference": [Source("", "reference", "Of whygrad's own"), Source("", "reference/torch", "torch"),
                   Source("", "reference/tensor", "Tensor"), Source("", "reference/functional", "nn.functional, linalg ..."),
                   Source("", "reference/nn", "Layers"), Source("", "reference/optim", "Optimizers"),
                   Source("docs/coverage.md", "coverage", "What is there"),
                   Source("docs/half-precision.md", "half-precision", "Half precision"),
-                  Source("README.md", "comparison", "Comparison", "How it compares")],
+                  Source("docs/libraries.md", "libraries", "Libraries on top")],
+    "Comparison": [Source("docs/comparison.md", "comparison", "What PyTorch says"),
+                   Source("README.md", "benchmarks", "Benchmarks", "How it compares")],
     "How it works": [Source("docs/how-it-works.md", "how-it-works", "Overview"),
                      Source("src/whygrad/ops/README.md", "source/ops", "Rows"),
                      Source("src/whygrad/why/README.md", "source/why", "Explanations"),
@@ -97,8 +102,11 @@ class Renderer:
         return f"<details><summary>the program, {lines} lines</summary>{box}</details>\n" if "folded" in words else f"{box}\n"
 
     def heading_open(self, tokens: Any, index: int, *options: Any) -> str:
-        text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", tokens[index + 1].content)
-        name = re.sub(r"[^\w]+", "-", text.lower()).strip("-")
+        content = tokens[index + 1].content
+        text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", content)
+        if content.startswith("`") and self.source.address in reference.HEADS:
+            text = text.partition("(")[0]
+        name = reference.anchor(text)
         self.headings.append((int(tokens[index].tag[1]), text, name))
         return f'<{tokens[index].tag} id="{name}"><a class="anchor" href="#{name}" aria-label="Link to this section">#</a>'
 
@@ -192,7 +200,7 @@ def build(out: Path, root: Path) -> None:
         up = "../" * source.address.count("/")
         page = out / f"{source.address}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        boxes = f'<script type="module" src="{up}play/whygrad-box.js"></script>' if renderer.has_boxes else ""
+        boxes = f'<script src="{up}play/whygrad-box.js" defer></script>' if renderer.has_boxes else ""
         page.write_text(filled(template, title=html.escape(title), up=up, navigation=navigation(source), boxes=boxes, body=body,
                                contents=contents(renderer.headings)))
         index.append({"address": f"{source.address}.html", "title": title, "text": plain(text)[:4000],

@@ -101,7 +101,7 @@ const litField = field(lightLine, (number, document) => {
 });
 
 export class Editor {
-  // `listeners`: run(), stop(), changed(), hover(line).
+  // `listeners`: run(), stop(), typed(), hover(line).
   constructor(parent, listeners) {
     const keys = [
       {
@@ -137,7 +137,8 @@ export class Editor {
             "aria-label": "Python program. Control and Enter runs it; Escape, then Tab, leaves the editor.",
           }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) listeners.changed(update.transactions.some((each) => each.isUserEvent("input")));
+            const isTyped = (each) => ["input", "delete", "undo", "redo"].some((kind) => each.isUserEvent(kind));
+            if (update.docChanged && update.transactions.some(isTyped)) listeners.typed();
           }),
           EditorView.domEventHandlers({
             mousemove: (event, view) => {

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+# What the page has not: the dtypes of ml_dtypes (those of autocast), and processes.
+NOT_IN_PAGE = re.compile(r"bfloat16|float8|autocast|init_process_group")
 # In the order of the list.
 GROUPS = ("Four questions", "Twenty puzzles", "What the audit finds")
 
@@ -38,16 +40,24 @@ def _puzzles(folder: Path) -> list[dict[str, Any]]:
 
 
 def _training_programs(folder: Path) -> list[dict[str, Any]]:
-    """The shortest program of each finding, without the lines that tell the tests what is right."""
+    """The shortest program of each finding that runs in the page, without the lines that tell the tests what is right."""
     found = []
     for category in sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "ok"):
-        text = min((file.read_text() for file in category.glob("*.py")), key=len)
+        text = min((file.read_text() for file in category.glob("*.py")), key=preference)
+        if NOT_IN_PAGE.search(text):
+            continue
         found.append({"group": GROUPS[2], "name": category.name.replace("-", " "), "source": without_marks(text)})
     return found
 
 
+def preference(program: str) -> tuple[bool, int]:
+    """Those that run in the page come first, then the shortest."""
+    return NOT_IN_PAGE.search(program) is not None, len(program)
+
+
 def without_marks(program: str) -> str:
-    """A program of the tests without its first lines, and without the marks of causes and reads."""
+    """A program of the tests without its first lines, the marks of causes and reads, and the word before what it prints."""
     lines = program.splitlines()
     first = next(i for i, line in enumerate(lines) if not line.startswith("#"))
-    return re.sub(r" *#[CR]\b.*$", "", "\n".join(lines[first:]), flags=re.M).strip("\n") + "\n"
+    text = re.sub(r" *#[CR]\b.*$", "", "\n".join(lines[first:]), flags=re.M).strip("\n") + "\n"
+    return re.sub(r'(?<=print\()"evidence:", |(?<=")evidence: ', "", text)

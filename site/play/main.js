@@ -12,11 +12,13 @@ const parameters = new URLSearchParams(location.search);
 const isEmbedded = parameters.has("embed");
 document.documentElement.classList.toggle("embedded", isEmbedded);
 
+// What travels before the first answer. Afterwards it is on the reader's disk.
+const FIRST_TIME = " (15 MB, once)";
 // Seconds after which a program is told to be a large one, and what is shown then.
 const LARGE = 20;
 const TOO_LARGE =
   "This program is large for a page: it runs on one core, without compiled kernels. On your machine it is ten to a hundred " +
-  "times as fast: pip install whygrad, then whygrad run program.py";
+  "times as fast: pip install '.[torch]' in a clone of whygrad, then whygrad run program.py";
 
 const FIRST = `import torch
 from torch import nn
@@ -42,6 +44,8 @@ const marked = new Set(); // lines that the drawing knows
 let before = null; // what the last "Apply and run" changed, and how many answers there were
 let answers = [];
 let patience = 0;
+let greeting = "ready"; // what the status says while nothing was run
+let isQueued = false; // whether a program was chosen while another one ran
 
 const editor = new Editor(byId("editor"), {
   run,
@@ -49,9 +53,9 @@ const editor = new Editor(byId("editor"), {
   hover: (line) => {
     if (line && marked.has(line)) flow.light(line);
   },
-  changed: (isTyped) => {
-    if (isTyped) byId("gallery").value = "";
-    if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+  typed: () => {
+    byId("gallery").value = "";
+    forgetLink();
   },
 });
 const flow = new ReportFrame(byId("flow"), {
@@ -72,7 +76,7 @@ const tabs = new Tabs(document.querySelector("[role=tablist]"), (name) => {
 });
 const runner = new Runner(
   {
-    progress: (text) => status(`${text} …`),
+    progress: (text) => status(`${text}${navigator.serviceWorker?.controller ? "" : FIRST_TIME} …`),
     output: write,
     result: finished,
     died: (text) => {
@@ -87,10 +91,18 @@ runner.current.ready.then(
   (steps) => {
     window.playground.marks.ready = performance.now();
     window.playground.steps = steps;
-    if (!runner.busy) status("ready");
+    if (!runner.busy) {
+      status(greeting);
+      keepOffline();
+    }
   },
   () => {},
 );
+
+// The program is no longer that of the address.
+function forgetLink() {
+  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+}
 
 function status(text) {
   byId("status").textContent = text;
@@ -131,18 +143,24 @@ function stop() {
   ended("stopped");
 }
 
+// Gives whether the next program began at once.
 function ended(text) {
   clearTimeout(patience);
   byId("run").disabled = false;
   byId("stop").disabled = true;
   document.body.classList.remove("running");
   status(text);
+  keepOffline();
+  if (!isQueued) return false;
+  isQueued = false;
+  run();
+  return true;
 }
 
 function finished(result) {
   window.playground.marks.answer ??= performance.now();
   window.playground.result = result;
-  ended(`${result.seconds.toFixed(1)} s`);
+  if (ended(`ran ${result.seconds.toFixed(1)} s`)) return;
   answers = result.answers;
   editor.show(answers, actions);
   marked.clear();
@@ -160,6 +178,7 @@ const actions = {
   go: (line) => editor.go(line),
   apply: (edit) => {
     before = { answers: answers.length, changed: editor.apply(edit) };
+    forgetLink();
     run();
   },
 };
@@ -233,9 +252,11 @@ async function fillGallery() {
     groups.get(group).append(element("option", { value: i }, claim ? `${name} “${claim}”` : name));
   });
   select.addEventListener("change", () => {
-    if (select.value === "" || runner.busy) return;
+    if (select.value === "") return;
     editor.text = programs[Number(select.value)].source;
-    run();
+    forgetLink();
+    if (runner.busy) isQueued = true;
+    else run();
   });
 }
 
@@ -256,9 +277,20 @@ function isOurs() {
   }
 }
 
-async function begin() {
+// Take over the program of the address, and do not run it. Gives whether it has one.
+async function openShared() {
   const shared = await programOf(location.hash);
-  editor.text = shared ?? FIRST;
+  if (shared !== null) editor.text = shared;
+  if (shared !== null) greeting = isEmbedded ? "Press Run." : "A program from a link: read it before you run it.";
+  else if (location.hash) greeting = "The link holds no program.";
+  if (location.hash && !runner.busy) status(greeting);
+  return shared !== null;
+}
+
+async function begin() {
+  const isShared = await openShared();
+  if (!isShared) editor.text = FIRST;
+  addEventListener("hashchange", openShared);
   byId("run").disabled = false;
   byId("run").addEventListener("click", run);
   byId("stop").addEventListener("click", stop);
@@ -276,13 +308,17 @@ async function begin() {
   } else {
     await fillGallery();
   }
-  if (shared !== null) status("A program from a link: read it before you run it.");
-  else if (location.hash) status("The link holds no program.");
-  if (shared === null && !isEmbedded) run();
+  if (!isShared && !isEmbedded) run();
   if (parameters.has("run") && isEmbedded && isOurs()) run();
+}
+
+// Once Python has loaded, so that the first answer does not wait for it. A box in a page of another site keeps nothing.
+let isKept = false;
+function keepOffline() {
+  if (isKept || !("serviceWorker" in navigator) || (isEmbedded && !isOurs())) return;
+  isKept = true;
+  navigator.serviceWorker.register("../service-worker.js", { scope: "../" }).catch(() => {});
 }
 
 window.playground = { editor, runner, marks: {}, result: null };
 begin();
-if ("serviceWorker" in navigator && location.protocol !== "file:")
-  navigator.serviceWorker.register("../service-worker.js", { scope: "../" }).catch(() => {});

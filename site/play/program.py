@@ -18,11 +18,11 @@ from play import plotting
 from play.steps import Steps
 
 from whygrad import cli
-from whygrad.base.frames import add_internal_packages
+from whygrad.base.frames import add_own_package
 from whygrad.for_whygrad.fresh_start import fresh_start
 from whygrad.why.session import Outputs, Session
 
-add_internal_packages("play")
+add_own_package("play")
 plotting.install()
 
 NAME = "program.py"
@@ -30,8 +30,12 @@ NAME = "program.py"
 MAX_OUTPUT, PAUSE = 200_000, 0.05
 
 MISSING = """
-This page has Python, NumPy and whygrad (as torch), and no {0}. On your own machine, with PyTorch:
-    pip install "whygrad[torch]" {0}
+This page has Python, NumPy and whygrad (as torch), and no {0}. On your own machine, in a clone of whygrad:
+    pip install '.[torch]' {0}
+    whygrad run program.py"""
+TOO_LARGE = """
+This program needs more memory than a page may have. On your own machine, in a clone of whygrad:
+    pip install '.[torch]'
     whygrad run program.py"""
 
 # Called with a piece of output and its kind: "out", "error", or "plot" (an SVG drawing).
@@ -130,6 +134,8 @@ def _executed(script: str) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         if isinstance(error, ModuleNotFoundError) and error.name:
             print(MISSING.format(error.name.partition(".")[0]), file=sys.stderr)
+        elif isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            print(TOO_LARGE, file=sys.stderr)
         return 1
     return 0
 

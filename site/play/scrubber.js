@@ -17,7 +17,7 @@ export class Scrubber {
     });
     this.back = element("button", { type: "button", "aria-label": "Previous step", onclick: () => this.go(this.at - 1) }, "◀");
     this.on = element("button", { type: "button", "aria-label": "Next step", onclick: () => this.go(this.at + 1) }, "▶");
-    this.turn = element("button", { type: "button", onclick: () => this.go(this.turningPoint()) }, "to backward");
+    this.turn = element("button", { type: "button", onclick: () => this.go(this.turningPoint()) }, "first backward step");
     this.about = element("div", { class: "step", "aria-live": "polite" });
     this.table = element("table", {});
     this.empty = element("p", { class: "empty" }, "Run a program to go through its steps.");

@@ -1,11 +1,15 @@
-// After the first visit the playground works without a network. Pages come from the network first, so that they are never stale.
+// After the first visit the whole site works without a network. The playground comes from what is kept, all of one build, so that
+// its parts fit each other and start at once; a newer build is fetched meanwhile, for the next visit. Pages come from the network
+// first, so that they are never stale.
 const CACHE = `whygrad-${VERSION}`;
+const PLAYGROUND = new URL("play/", location.href).href;
 
 self.addEventListener("install", (event) =>
   event.waitUntil(
     (async () => {
       const cache = await caches.open(CACHE);
-      await cache.addAll(FILES);
+      // "no-cache" asks the server whether what the browser has is still the file of this build.
+      await cache.addAll(FILES.map((name) => new Request(name, { cache: "no-cache" })));
       await self.skipWaiting();
     })(),
   ),
@@ -26,19 +30,12 @@ self.addEventListener("fetch", (event) => {
 });
 
 async function answer(request) {
-  const cache = await caches.open(CACHE);
-  if (request.mode === "navigate") {
-    try {
-      const page = await fetch(request);
-      if (page.ok) await cache.put(request.url.split(/[?#]/)[0], page.clone());
-      return page;
-    } catch {
-      return (
-        (await cache.match(request, { ignoreSearch: true })) ??
-        (await cache.match(`${request.url.split(/[?#]/)[0]}index.html`)) ??
-        Response.error()
-      );
-    }
+  const address = request.url.split(/[?#]/)[0];
+  const kept = await (await caches.open(CACHE)).match(address.endsWith("/") ? `${address}index.html` : address);
+  if (kept && address.startsWith(PLAYGROUND)) return kept;
+  try {
+    return await fetch(request);
+  } catch {
+    return kept ?? Response.error();
   }
-  return (await cache.match(request, { ignoreSearch: true })) ?? fetch(request);
 }

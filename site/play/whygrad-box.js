@@ -1,8 +1,11 @@
-// <whygrad-box>: a program in a page, which runs where it stands. Needs no build step:
-//   <script type="module" src="https://.../play/whygrad-box.js"></script>
+// <whygrad-box>: a program in a page, which runs where it stands. For a page of any site:
+//   <script src="https://.../play/whygrad-box.js" defer></script>
 //   <whygrad-box><pre>import torch ...</pre></whygrad-box>
+// It is bundled as a classic script: a module of another site is only loaded if its host allows that in a header.
 // Until somebody asks for it, it is text: Python is loaded at the first click.
-const HERE = new URL("./", import.meta.url).href;
+import { addressOf } from "./share.js";
+
+const HERE = new URL("./", document.currentScript.src).href;
 
 class WhygradBox extends HTMLElement {
   connectedCallback() {
@@ -17,7 +20,6 @@ class WhygradBox extends HTMLElement {
   }
 
   async open() {
-    const { addressOf } = await import(`${HERE}share.js`);
     const frame = document.createElement("iframe");
     frame.src = await addressOf(this.source, `${HERE}index.html?embed&run`);
     frame.title = "A Python program that runs in this page";
@@ -25,6 +27,7 @@ class WhygradBox extends HTMLElement {
     const height = this.getAttribute("height") ?? "36rem";
     frame.style.cssText = `width: 100%; border: 1px solid #8884; border-radius: 8px; height: ${height}`;
     this.replaceChildren(frame);
+    frame.focus();
   }
 }
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whygrad.base.engine_choice import is_launched_by_mpi
 from whygrad.base.frames import is_own, with_causes
+from whygrad.base.own_version import own_version
 
 if TYPE_CHECKING:
     from whygrad.why.audit_session import AuditSession
@@ -44,21 +45,13 @@ def main(arguments: list[str] | None = None) -> int | None:
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
-    parser.add_argument("--version", action="version", version=f"whygrad {version()}")
+    parser.add_argument("--version", action="version", version=f"whygrad {own_version()}")
     parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, and explain its gradients; "
                         "audit: run some steps of it and print a check-list of its training; fix: show changes of its source "
                         "that mend what is wrong; ask: answer a question about it; launch: run it in several processes, "
                         "on MPI")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
-
-
-def version() -> str:
-    """whygrad's own, also while `whygrad.__version__` tells torch's."""
-    import whygrad
-
-    alias = sys.modules.get("whygrad.alias")
-    return str(whygrad.__version__ if alias is None else alias.own_version())
 
 
 def run_parser(command: str = "run") -> argparse.ArgumentParser:
@@ -90,6 +83,8 @@ def run_parser(command: str = "run") -> argparse.ArgumentParser:
     # Of a process that torchrun has started: where its report goes, and whether it is audited.
     parser.add_argument("--rank-report", metavar="FOLDER", default="", help=argparse.SUPPRESS)
     parser.add_argument("--observe-all", action="store_true", help=argparse.SUPPRESS)
+    # What torch.distributed.launch does, but not torchrun: the program gets its rank as an argument.
+    parser.add_argument("--give-local-rank", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -175,6 +170,11 @@ def split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[s
     return arguments, None
 
 
+def _without(own: list[str], option: str) -> list[str]:
+    """Options without one that has a value."""
+    return [given for i, given in enumerate(own) if given.partition("=")[0] != option and (i == 0 or own[i - 1] != option)]
+
+
 def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
     """Print a hint if an option of whygrad comes after the script and the script's text does not mention it."""
     given = {argument.partition("=")[0] for argument in arguments}
@@ -195,14 +195,18 @@ def run(arguments: list[str]) -> int | None:
     engine = engine_for(program, options.engine, quiet=options.quiet)
     if engine == "whygrad":
         if program.how == "-m" and program.target in ("torch.distributed.run", "torch.distributed.launch"):
-            own = split(parser, arguments)[0]
-            return launch([*[option for option in own if not option.startswith("--engine")], *program.arguments])
+            own = _without(split(parser, arguments)[0], "--engine")
+            if program.target == "torch.distributed.launch" and not {"--use-env", "--use_env"} & {*program.arguments}:
+                own.append("--give-local-rank")
+            return launch([*own, *program.arguments])
         if is_launched_by_mpi():
             from whygrad.distributed import mpi
             from whygrad.distributed.rendezvous import set_torchrun_variables
 
             set_torchrun_variables()
             mpi.watch_failures()
+    if options.give_local_rank:
+        program = program._replace(arguments=[f"--local-rank={os.environ.get('LOCAL_RANK', 0)}", *program.arguments])
     use_engine(engine)
     from whygrad.why.step_limit import EndOfSteps
 
@@ -221,7 +225,7 @@ def run(arguments: list[str]) -> int | None:
     except BaseException as error:
         session.finish()
         if isinstance(error, KeyboardInterrupt) or not session.was_cut_short:
-            if engine == "whygrad" and getattr(error, "code", None):
+            if engine == "whygrad" and is_launched_by_mpi() and getattr(error, "code", None):
                 mpi.note_failure(error)
             raise
     session.finish()

@@ -37,8 +37,8 @@ def _kept(input: Any, mask: Any, neutral: Any) -> Any:
 def _fitting(input: Tensor, mask: Any) -> Any:
     """The mask broadcast to the shape of the input."""
     shape = input._array.shape
-    if mask._array.shape != shape:
-        if mask._array.ndim > len(shape):
+    if mask.shape != shape:
+        if mask.ndim > len(shape):
             raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
         mask = FUNCTIONS["broadcast_to"](mask.clone(), shape)
     return mask.to(dtypes.bool_)

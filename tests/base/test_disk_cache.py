@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from whygrad.backends import row_text
 from whygrad.backends.row_text import STORED
 from whygrad.base import disk_cache
 
@@ -38,6 +39,22 @@ def test_the_text_of_rows_is_compiled_once(tmp_path):
     (first, expected), (second, gradient) = run(tmp_path), run(tmp_path)
     assert first > 0
     assert (second, gradient) == (0, expected)
+
+
+def test_of_too_many_texts_those_used_last_are_kept(monkeypatch, tmp_path):
+    """Several versions of whygrad share the file: none may remove what another one has just written."""
+    monkeypatch.setattr(disk_cache, "cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(row_text, "MAX_STORED", 250)
+    monkeypatch.setattr(row_text, "_stored_codes", dict)
+    sizes = []
+    for texts in (["a", "b"], ["c"], ["a", "d"]):
+        monkeypatch.setattr(row_text, "_compiled_texts", {text: compile(text, "f", "eval") for text in texts})
+        row_text._store()
+        sizes.append(row_text._read_stored().keys())
+    a, b, c, d = map(disk_cache.digest_of, "abcd")
+    one = len(next(iter(row_text._read_stored().values())))
+    assert 250 // one == 2, "two of these texts fit"
+    assert sizes == [{a, b}, {b, c}, {a, d}]
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:9] + b"?" + data[10:], lambda data: b""])

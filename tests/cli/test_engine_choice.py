@@ -113,7 +113,7 @@ def test_the_command(options: list[str], text: str, engine: str, tmp_path: Path)
     (tmp_path / "program.py").write_text(f"{text}\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\n"
                                          "print(torch.__version__, y.grad)\n")
     done = interpreters.run(["-m", "whygrad", "run", *options, "--json", "a.json", "--sarif", "a.sarif", "--html", "a.html",
-                             "program.py"], cwd=tmp_path)
+                             "program.py"], cwd=tmp_path, kind="both" if engine == "torch" else "whygrad")
     assert done.returncode == 0, done.stderr
     assert ("whygrad" in done.stdout) == (engine == "whygrad")
     assert done.stderr.startswith("whygrad: program.py imports torch.onnx,") == (engine == "torch" and not options)

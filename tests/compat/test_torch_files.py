@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pickle
 import pkgutil
+import types
 
 import pytest
-import torch  # noqa: F401
+import torch
 
+import whygrad
 from whygrad.base.torch_homes import torch_home
 
 # Files and classes (long deprecated) that whygrad does not have there.
@@ -29,3 +32,15 @@ def test_classes_are_where_torch_has_them(package: str) -> None:
                 made = getattr(our_file, name)
                 assert torch_home(made) == expected.__module__, name
                 assert pickle.loads(pickle.dumps(made)) is made
+
+
+@pytest.mark.parametrize("space", ["", "nn.functional", "linalg", "fft", "special"])
+def test_functions_are_pickled_by_name(space: str) -> None:
+    """A model that holds `torch.tanh` is saved whole, a loader with `collate_fn=torch.stack` starts processes."""
+    ours, theirs = [functools.reduce(getattr, filter(None, space.split(".")), t) for t in (whygrad, torch)]
+    names = [name for name in dir(theirs) if not name.startswith("_") and callable(getattr(theirs, name))
+             and isinstance(getattr(ours, name, None), types.FunctionType)]
+    assert len(names) > 10
+    for name in names:
+        function = getattr(ours, name)
+        assert pickle.loads(pickle.dumps(function)) is function, name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whygrad.compilation.api import CompiledFunction
+from whygrad.compilation.function import CompiledFunction
 
 
 @pytest.fixture(autouse=True, scope="session")

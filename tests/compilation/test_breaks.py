@@ -167,6 +167,18 @@ def test_recompile_limit() -> None:
     assert "recompile_limit" in torch.explain(compiled)
 
 
+def test_many_shapes() -> None:
+    compiled = torch.compile(lambda x, k: (x * k).tanh())
+    for n in list(range(1, 61)) * 3:
+        x = torch.randn(n, dtype=torch.float64)
+        assert torch.equal(compiled(x, 2), (x * 2).tanh())
+    assert len(compiled._compiled.programs) == 60
+    assert compiled._compiled.calls["compiled"] == 60
+    for k in list(range(3, 20)) * 3:
+        assert torch.equal(compiled(x, k), (x * k).tanh())
+    assert len(compiled._compiled.programs) == 60
+
+
 def test_options() -> None:
     for mode in (None, "default", "reduce-overhead", "max-autotune"):
         assert torch.equal(torch.compile(lambda x: x + 1, mode=mode, dynamic=True)(torch.ones(1)), torch.full((1,), 2.0))

@@ -133,7 +133,7 @@ CASES: dict[str, Callable[[], tuple[Callable[..., Any], Callable[[], Any]]]] = {
     "forward hook": lambda: model_case(lambda m: m.inner.register_forward_hook(lambda module, args, out: out * 2)),
     "requires_grad": lambda: model_case(lambda m: m.requires_grad_(False)),
     "function of torch": lambda: patched(torch.nn.functional, "relu", lambda x: torch.nn.functional.relu(x)),
-    "method of tensors": lambda: patched(torch.Tensor, "tanh", lambda x: x.tanh() + 1),
+    "method of tensors": lambda: patched(torch.Tensor, "abs", lambda x: x.abs() + 1),
     "forward of a layer": lambda: patched(torch.nn.Linear, "forward", torch.nn.Linear(3, 3)),
     "bias": lambda: model_case(lambda m: setattr(m.inner, "bias", None)),
 }

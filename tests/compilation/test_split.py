@@ -75,6 +75,24 @@ class Counting(nn.Module):
         return self.second(h).sin() * 2
 
 
+class Stack(nn.Module):
+    """The statement that is divided calls modules, which are compiled by themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts, self.last = nn.ModuleList([Counting() for _ in range(3)]), nn.Linear(3, 1)
+
+    def forward(self, x: Any, i: int) -> Any:
+        x = x * 2 + 1
+        for part in self.parts:
+            x = part(x, i)
+        return self.last(x).sum()
+
+
+def helped(x: Any, i: int) -> Any:
+    return carried(x, i) * 2
+
+
 def carried(x: Any, i: int) -> Any:
     h = x * 0
     for k in range(3):
@@ -176,7 +194,8 @@ def random_numbers(x: Any, i: int) -> Any:
 CASES: dict[str, tuple[Callable[[], Callable[..., Any]], bool]] = {
     **{name: (lambda name=name: getattr(Trainer(), name), True)
        for name in ("step", "returns_a_number", "epoch", "sometimes", "before_the_backward")},
-    "module": (lambda: Counting().double(), True), "carried": (lambda: carried, True),
+    "module": (lambda: Counting().double(), True), "modules": (lambda: Stack().double(), True),
+    "function that is called": (lambda: helped, True), "carried": (lambda: carried, True),
     "carried inside": (lambda: carried_inside, True), "maybe unbound": (lambda: maybe_unbound, False),
     "inner function": (lambda: seen_by_an_inner_function, False), "comprehensions": (lambda: comprehensions, True),
     "masks": (lambda: masks, True), "views": (lambda: views_across, False), "block": (lambda: in_a_block, True),
@@ -185,7 +204,7 @@ CASES: dict[str, tuple[Callable[[], Callable[..., Any]], bool]] = {
 
 
 def compiled_calls(compiled: Any) -> int:
-    parts = [] if compiled.divided is None else compiled.divided.parts
+    parts = [] if compiled.divided is None else [*compiled.divided.parts, *compiled.divided.called.known.values()]
     return compiled.calls["compiled"] + sum(map(compiled_calls, parts))
 
 

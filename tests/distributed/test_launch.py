@@ -109,6 +109,15 @@ def test_a_line_of_torchrun(tmp_path: Path) -> None:
     assert sorted(re.findall(r"rank . of 2", done.stdout)) == ["rank 0 of 2", "rank 1 of 2"]
 
 
+@pytest.mark.parametrize(("line", "told"), [(["torchrun"], []), (["-m", "torch.distributed.launch"], ["--local-rank=0"]),
+                                            (["-m", "torch.distributed.launch", "--use-env"], [])])
+def test_lines_of_launchers(tmp_path: Path, line: list[str], told: list[str]) -> None:
+    program = "import sys\nimport torch.distributed as dist\nprint(dist.is_torchelastic_launched(), *sys.argv[1:])\n"
+    done = launch(tmp_path, "run", "--engine", "whygrad", "--quiet", *line, "--nproc-per-node", "1", "train.py", "x",
+                  program=program)
+    assert done.stdout.split() == ["True", *told, "x"], done.stderr
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (["-n", "0", "train.py"], "give a positive number"),
     (["-n", "2", "--nnodes=2", "train.py"], "srun whygrad run train.py")])

@@ -33,4 +33,4 @@ def test_placement(name: str) -> None:
 def test_tensors_over_ranks_are_refused() -> None:
     assert hasattr(torch_tensor, "DTensor")
     with pytest.raises(NotImplementedError, match=r"torch\.distributed\.tensor\.DTensor"):
-        tensor.DTensor.from_local(None)
+        tensor.DTensor(None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,23 @@ def test_program(program: Path) -> None:
     assert {answer["category"] for answer in found if not answer["odd"]} <= set(truth.categories), shown
     # It is printed once.
     assert done["stderr"].count(f"[{right[0]['category']}]") == 1, done["stderr"]
+
+
+def answer_to(program: Path, folder: Path) -> str:
+    """What is printed, without the heading, for the program without the lines and marks of the tests."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "site"))
+    from play.gallery import without_marks
+
+    (folder / "program.py").write_text(without_marks(program.read_text()))
+    done = run_on("torch-explained", folder / "program.py", spawned=2)
+    text = re.split(r"^whygrad \[1 of 1\] ", done["stderr"].replace(f"{folder}/", ""), flags=re.MULTILINE)[1]
+    return text.rstrip() + "\n"
+
+
+@pytest.mark.parametrize("told", sorted((Path(__file__).parent / "rank_programs").glob("*/*.answer")), ids=lambda path: path.stem)
+def test_answer_in_the_catalogue(told: Path, tmp_path: Path) -> None:
+    """The site cannot run them: their answers are kept beside them."""
+    assert answer_to(told.with_suffix(".py"), tmp_path) == told.read_text()
 
 
 def test_audit_of_spawned_ranks(tmp_path: Path) -> None:

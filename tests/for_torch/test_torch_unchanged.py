@@ -8,7 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from why.running import printed, run_on
+
+from whygrad.for_torch.engine import ENGINE
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
@@ -30,3 +33,14 @@ def test_the_program_does_not_notice(program: Path) -> None:
 
 def test_how_many_programs_there_are() -> None:
     assert len(PROGRAMS) >= 18
+
+
+def test_a_repeated_part_leaves_the_random_numbers_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.manual_seed would also seed the generators of other devices, which nothing brings back."""
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: pytest.fail("all devices are seeded"))
+    before, drawn = torch.get_rng_state(), []
+    for _ in range(2):
+        with ENGINE.repeatable(3):
+            drawn.append(torch.rand(3))
+    assert torch.equal(*drawn)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -135,6 +135,24 @@ CALLS = {
         t.full_like(t.ones(1).half(), 1e6); t.ones(1).half().new_full((1, ), 1e6); t.ones(1, dtype=t.uint8).fill_(300)
         t.ones(1, dtype=t.float16).masked_fill(t.tensor([True]), 1e6); t.ones(1).fill_(1e60)
     """,
+    "arguments of the wrong type": """
+        F.layer_norm(t.ones(2, 3), (3, ), 'a'); F.layer_norm(t.ones(2, 3), (3, ), None, [1])
+        F.layer_norm(None, (3, )); F.layer_norm(t.ones(2, 3), (3, ), None, None, 1j); F.rms_norm('a', (3, ))
+        F.multi_margin_loss(None, t.ones(2).long()); F.multi_margin_loss(t.ones(2, 3), None); F.softshrink(None)
+        F.multilabel_margin_loss(t.ones(2, 3), None); F.soft_margin_loss(t.ones(2, 3), None); F.rrelu(None)
+        F.triplet_margin_loss(None, t.ones(2), t.ones(2)); F.binary_cross_entropy_with_logits(t.ones(2), t.ones(2), 1)
+        F.bilinear(t.ones(2, 3), t.ones(2, 3), None); F.max_unpool2d(t.ones(1, 1, 2, 2), None, 2); F.linear(t.ones(2, 3), 'a')
+        F.avg_pool2d(t.ones(1, 1, 4, 4), 2, divisor_override='a'); t.cov(t.ones(2, 3), fweights='a')
+        t.diff(t.ones(3), prepend=1); t.softmax(None, 0, dtype=t.float32); t.bincount(t.tensor([1]), weights='a')
+        t.masked.sum(t.ones(3), 0, mask='a'); t.masked.logaddexp(t.ones(3), t.ones(3), input_mask=1); F.glu(t.ones(2).bool())
+        F.glu(t.ones(2).long()); t.cholesky(t.eye(2), upper=None); t.cholesky(t.eye(2), 1); t.eye(2).cholesky('a')
+        t.cholesky_inverse(t.eye(2), upper='a'); t.ormqr(t.eye(2), t.ones(2), t.eye(2), left=1); t.svd(t.eye(2), some=1)
+        t.eye(2).svd(1); t.ones(2).put(t.tensor([0]), t.ones(1), 1); t.mode(t.ones(3), keepdim=1); t.ones(3).mode(0, 1)
+        t.ones(2).index_put_((t.tensor([0]), ), t.ones(1), 1); t.unique_consecutive(t.ones(3), return_counts=1)
+        t.index_reduce(t.ones(2), 0, t.tensor([0]), t.ones(1), 'mean', include_self='a'); t.mode(t.ones(3), 0, True)
+        t.combinations(t.ones(3), with_replacement=1); t.unique(t.ones(3), True, True); (2, ) + t.Size([1])
+        str(t.zeros((), device='meta')); f"{t.zeros((), device='meta')}"; t.Size([1]) + (2, )
+    """,
     "functions of the torch namespace alone": """
         t.sym_int(3.7); t.sym_int(-3.7); t.sym_int(True); t.sym_int('a'); t.sym_float(2); t.sym_max(1, 2); t.sym_max(1., 2)
         t.sym_min(1, 2.); t.sym_not(0); t.sym_ite(True, 1, 2); t.sym_ite(True, 1, 2.); t.sym_sqrt(4); t.sym_sqrt(-1)

@@ -21,7 +21,8 @@ REASONS = {
     "bits": "view(dtype) shows the bits of a NaN, whose sign is not the same on both sides: not in the tables",
     "hook of a view": "torch 2.13 crashes in register_hook of a view whose base was written, unless its grad_fn was looked at "
                       "before: it is, after every statement",
-    "jumps": "sign, remainder, floor or a comparison of what is 0 but for rounding: the tables compare with numbers beside 0",
+    "jumps": "sign, remainder, floor or a comparison of what is 0 but for rounding: the tables compare with numbers beside 0; "
+             "integers of what is one but for rounding",
     "booleans": "torch's derivative of logaddexp subtracts booleans, which it refuses",
     "mixed kinds": "torch's derivatives of where of real and complex numbers, and of addcdiv and addcmul of integers, fail",
     "half sums": "torch adds half precision in another order in each of its kernels: compared in float64 alone",
@@ -33,7 +34,7 @@ def avoided(statement: str, names: dict[str, Any]) -> str | None:
     if into := re.search(r"out=(v\d+)", statement):
         target = names.get(into[1])
         if len(re.findall(rf"\b{into[1]}\b", statement)) > 1 or (isinstance(target, torch.Tensor) and any(
-                t is not target and isinstance(t, torch.Tensor) and _share_memory(target, t) for t in names.values())):
+                name != into[1] and isinstance(t, torch.Tensor) and _share_memory(target, t) for name, t in names.items())):
             return REASONS["resized"]
     used = [t for name in dict.fromkeys(re.findall(r"\bv\d+\b", statement)) if isinstance(t := names.get(name), torch.Tensor)]
     writes = re.match(r"(?:with .*?: )?(v\d+)(\.\w+_\(|\[.*\] =|\.data)", statement) or re.search(r"out=(v\d+)", statement)
@@ -45,6 +46,10 @@ def avoided(statement: str, names: dict[str, Any]) -> str | None:
                 return REASONS["overlap"]
             if not (target.is_floating_point() or target.is_complex()) and any(t.requires_grad for t in others):
                 return REASONS["integer history"]
+    if re.search(r"\.(tril|triu)_", statement) and any(0 in t.stride() for t in used):
+        return REASONS["overlap"]
+    if re.search(r"\.(to\(torch\.u?int|long\(|int\()", statement) and any(_rounds_to_some_integers(t) for t in used):
+        return REASONS["jumps"]
     if "gelu" in statement and any(t.dtype is torch.float32 and t.isinf().any() for t in used):
         return REASONS["gelu"]
     kinds = {"complex" if t.is_complex() else "real" if t.is_floating_point() else "integer" for t in used}
@@ -55,6 +60,14 @@ def avoided(statement: str, names: dict[str, Any]) -> str | None:
     if re.search(r"v\d+\[-?\d+\]", statement) and any(not t.dim() for t in used):
         return REASONS["select of a number"]
     return None
+
+
+def _rounds_to_some_integers(t: torch.Tensor) -> bool:
+    """Whether some elements, but not all, are integers but for rounding, as of a saturated tanh."""
+    if not t.is_floating_point() or not t.numel():
+        return False
+    near = (t.detach().double() - t.detach().double().round()).abs() < 1e-9
+    return bool(near[t.detach() != 0].any()) and not bool(near.all())
 
 
 def _share_memory(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 STEPS, STEPS_BETWEEN = 60, 5
+START_SECONDS = 200  # of a busy machine
 PROGRAM = f"""
 import os, sys, time
 import torch
@@ -51,8 +52,12 @@ def kill_once(folder: Path, rank: int, delay: float) -> str:
                                cwd=folder, env={**os.environ, "PYTHONPATH": SOURCE}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     pid_file, began = folder / f"pid.{rank}.0", time.monotonic()
-    while time.monotonic() - began < 60 and not (pid_file.exists() and pid_file.read_text()):
+    while not (pid_file.exists() and pid_file.read_text()):
         time.sleep(0.01)
+        if process.poll() is not None or time.monotonic() - began > START_SECONDS:
+            process.kill()
+            out, err = process.communicate()
+            return f"it did not start, status {process.returncode}\n{out}{err}"
     time.sleep(delay)
     was_killed = True
     try:

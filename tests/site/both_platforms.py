@@ -11,6 +11,7 @@ from typing import Any
 
 # Addresses; and of numbers the digits after the fifth, which another mathematical library may round otherwise.
 ADDRESS, NUMBER = re.compile(r"0x[0-9a-f]+"), re.compile(r"-?\d+\.\d{4,}(e[-+]\d+)?")
+ANY_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|nan|inf)\b")
 
 
 def check_rows(names: Sequence[str]) -> dict[str, Any]:
@@ -50,7 +51,11 @@ def run_programs(files: Sequence[str]) -> dict[str, Any]:
                 pieces.append(text)
 
         done = program.run(Path(file).read_text(), tell, with_report=False)
-        found["/".join(Path(file).parts[-2:])] = [rounded("".join(pieces)), done["code"], rounded(json.dumps(done["answers"])),
+        out = "".join(pieces)
+        if "programs" in Path(file).parts:
+            # Losses of a training differ in the last digits, which a diverging one makes large; workers draw other numbers.
+            out = ANY_NUMBER.sub("#", out)
+        found["/".join(Path(file).parts[-3:])] = [rounded(out), done["code"], rounded(json.dumps(done["answers"])),
                                                   done["failures"]]
     return found
 

@@ -60,12 +60,12 @@ def started(profile: Path) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(60)
+    driver.set_script_timeout(180)
     yield driver
     driver.quit()
 
 
-def wait(condition: Callable[[], Any], seconds: float = 60) -> Any:
+def wait(condition: Callable[[], Any], seconds: float = 180) -> Any:
     until = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < until, "it did not come in time"
@@ -109,6 +109,21 @@ class Page:
         wait(lambda: not self.js("return playground.runner.busy"))
         self.js("playground.result = null; playground.editor.text = arguments[0];"
                 "document.getElementById('run').click()", program)
+
+    def prefer(self, scheme: str) -> None:
+        """ "light" or "dark"."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def resize(self, width: int) -> None:
+        """A phone of this width; 0 for the window as it was."""
+        phone = {"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        self.browser.execute_cdp_cmd(*(("Emulation.setDeviceMetricsOverride", phone) if width else
+                                       ("Emulation.clearDeviceMetricsOverride", {})))
+
+    def faint_texts(self) -> list[Any]:
+        """Contrast, text and element of what is hard to read (faint.js)."""
+        return list(self.js((Path(__file__).parent / "faint.js").read_text()))
 
     @property
     def output(self) -> str:

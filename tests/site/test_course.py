@@ -5,6 +5,7 @@ Run as a program, this file writes the outputs and the answers into the pages.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tempfile
@@ -18,7 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import interpreters
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "start.md", *sorted((DOCS / "course").glob("*.md"))]
+CHAPTERS = sorted((DOCS / "course").glob("*.md"))
+PAGES = [DOCS / "start.md", DOCS / "comparison.md", DOCS / "embedding.md", *CHAPTERS]
+BELIEFS = Path(__file__).parent / "beliefs.py"
 LIVE = re.compile(r"```python live\n(?P<program>.*?)```\n(?:```output\n(?P<output>.*?)```\n)?"
                   r"(?:```answers\n(?P<answers>.*?)```\n)?", re.DOTALL)
 
@@ -53,9 +56,20 @@ def test_block(found: re.Match[str], tmp_path: Path) -> None:
 
 
 def test_every_chapter_runs_and_corrects_a_belief() -> None:
-    for page in PAGES[1:]:
+    for page in CHAPTERS:
         assert LIVE.search(page.read_text()), page.name
         assert '\n> **"' in page.read_text(), page.name
+
+
+def test_every_belief_is_run(tmp_path: Path) -> None:
+    def plain(belief: str) -> str:
+        return re.sub(r"\s+", " ", belief.replace('"', "")).rstrip(".")
+
+    quoted = [plain(found) for page in CHAPTERS for found in re.findall(r"^> \*\*(.*?)\*\*", page.read_text(), re.M | re.S)]
+    functions = [node for node in ast.parse(BELIEFS.read_text()).body if isinstance(node, ast.FunctionDef)]
+    assert sorted(quoted) == sorted(plain(text) for node in functions if (text := ast.get_docstring(node)))
+    program = BELIEFS.read_text()
+    assert run_on_torch(program, tmp_path) == run_on_whygrad(program, tmp_path)[0] == f"{len(quoted)} beliefs\n"
 
 
 def filled(found: re.Match[str]) -> str:

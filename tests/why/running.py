@@ -21,7 +21,7 @@ import interpreters
 from interpreters import SOURCE
 
 # How a program is run: by PyTorch, by `whygrad run`, by `whygrad run --engine=torch`.
-ENGINES = {"torch": [], "whygrad": ["-m", "whygrad", "run", "--json=answers"],
+ENGINES = {"torch": [], "whygrad": ["-m", "whygrad", "run", "--engine=whygrad", "--json=answers"],
            "torch-explained": ["-m", "whygrad", "run", "--engine=torch", "--json=answers"]}
 
 

@@ -83,6 +83,24 @@ def test_unused_parameters_of_one_program_are_no_answer_to_the_next() -> None:
     assert run("import torch\n")[1] == []
 
 
+OPTIMIZER = """import torch
+class Own(torch.optim.{base}):
+    def step(self):
+        return super().step()
+w = torch.ones(2, requires_grad=True)
+optimizer = {made}([w], lr=0.1)
+optimizer.register_step_post_hook(lambda *a: print("stepped"))
+w.sum().backward()
+optimizer.step()
+"""
+
+
+def test_a_step_calls_its_hooks_once_whatever_ran_before() -> None:
+    for base in ("SGD", "Adam"):
+        assert run(OPTIMIZER.format(base=base, made=f"torch.optim.{base}"))[0] == "stepped\n"
+        assert run(OPTIMIZER.format(base=base, made="Own"))[0] == "stepped\n"
+
+
 def test_nothing_is_kept_alive() -> None:
     run(SUM.format(line="(w * 2).sum().backward()"))
     gc.collect()

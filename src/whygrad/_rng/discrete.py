@@ -158,10 +158,13 @@ def _check_multinomial(weights: Array, samples: int, replacement: bool) -> None:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not ((weights >= 0) & (weights < math.inf)).all():
+    with np.errstate(invalid="ignore"):
+        largest = weights.max(-1, initial=0)
+        is_valid = not weights.size or (weights.min() >= 0 and largest.max() < math.inf)
+    if not is_valid:
         if replacement and samples > 1:
             fault = "entry = infinity or NaN" if (weights >= 0).all() else "entry < 0"
             raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.sum(-1) == 0).any():
+    if (largest == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

@@ -40,7 +40,7 @@ acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 
 def finish_leaf(this: Backward, node: AccumulateGrad, g: Any, captures: dict[Node, Any] | None, deposit_captured: bool,
                 held: int) -> None:
-    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
+    """Deposit the sum of all contributions to a leaf. The walk has `held` references to `g`; if there are more, it is shared."""
     leaf, more = node.leaf, node.extra
     if more is not None:
         this.node = node

@@ -107,7 +107,7 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
 
 
 def _needs_tensors(roots_of: tuple[Any, ...]) -> bool:
-    """Whether rules are applied to Tensors, as rows: gradients have no values, or somebody wants to hear of these rows."""
+    """Whether rules are applied to Tensors, as rows: gradients have no values, or a listener is told of these rows."""
     if not process_state.any_mode_active:
         return False
     return any(map(is_meta, roots_of)) or any(getattr(listener, "hears_rules", False) for listener in process_state.listeners)

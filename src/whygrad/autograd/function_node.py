@@ -218,7 +218,7 @@ class CustomNode(Node):
             grad_state.running.node = self
         seen = self._materialized(g) if g is None or type(g) is list else [to_user(g)]
         if self.ctx._forward_cls.boxed_grads_call:
-            # The user takes them out of the list, and nobody else holds them.
+            # The user takes them out of the list, and there are no other references.
             results = self.ctx._forward_cls._user_backward()(self.ctx, seen)
         else:
             results = self.ctx.apply(*seen)

@@ -133,7 +133,7 @@ class SavedTensor:
         if self._hooks is None:
             return self._array, self._version_counter, self._version
         tensor = self.unpack()
-        # What a hook gives back is fresh: a version that nobody counts.
+        # What a hook returns is a new array: its version is not checked.
         return tensor if recorded else tensor._array, unwritten(), 0
 
     def unpack(self) -> Any:

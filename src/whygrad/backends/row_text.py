@@ -59,12 +59,20 @@ def _read_stored() -> dict[bytes, bytes]:
 
 def _store() -> None:
     texts = {disk_cache.digest_of(text): code for text, code in _compiled_texts.items()}
-    new = {digest: marshal.dumps(code) for digest, code in texts.items() if digest not in _stored_codes()}
-    if new:
-        stored = {**_read_stored(), **new}  # another process may have written
-        if sum(map(len, stored.values())) > MAX_STORED:
-            stored = new
-        disk_cache.write(STORED, marshal.dumps((sys.version, stored)))
+    if not texts.keys() <= _stored_codes().keys():
+        kept = _read_stored()  # another process may have written
+        used = {digest: kept.pop(digest, b"") or marshal.dumps(code) for digest, code in texts.items()}
+        disk_cache.write(STORED, marshal.dumps((sys.version, latest({**kept, **used}))))
+
+
+def latest(stored: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """The last of these codes, which were used latest, as many as MAX_STORED allows."""
+    excess = sum(map(len, stored.values())) - MAX_STORED
+    for digest in list(stored):
+        if excess <= 0:
+            break
+        excess -= len(stored.pop(digest))
+    return stored
 
 
 class _Names:

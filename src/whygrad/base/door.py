@@ -52,7 +52,7 @@ class Spec:
 
     @property
     def past_handlers(self) -> Function:
-        """What the last handler calls: the implementation, or the short way to it, made for a copy at which nobody stands."""
+        """What the last handler calls: the implementation, or the short way to it, made for a copy without handlers."""
         if self._past_handlers is None:
             copy: Spec = object.__new__(Spec)
             copy.name, copy.implementation, copy.is_method, copy.function = self.name, self.implementation, self.is_method, None
@@ -123,8 +123,8 @@ def _changed(handlers: tuple[Handler, ...], handler: Handler, present: bool) -> 
 
 
 def is_idle() -> bool:
-    """Whether nobody at the door has anything to do with calls on plain tensors: two handlers stay there for sparse tensors and
-    subclasses once there has been one."""
+    """Whether no handler at the door applies to calls on plain tensors: those for sparse tensors and for subclasses stay
+    installed once there has been one."""
     return all(getattr(handler, "is_idle", bool)() for handler in active)
 
 
@@ -176,8 +176,11 @@ def function(name: str, implementation: Function, autocast: Any = None, short: C
     # What functools.update_wrapper does, but for annotations: for 1,500 functions these would take 5 ms.
     implementation = spec.implementation
     made.__dict__.update(vars(implementation))
-    made.__module__, made.__doc__, made.__wrapped__ = implementation.__module__, implementation.__doc__, implementation
-    made.__name__ = made.__qualname__ = name.rpartition(".")[2]
+    made.__doc__, made.__wrapped__ = implementation.__doc__, implementation
+    space, _, made.__name__ = name.rpartition(".")
+    made.__qualname__ = made.__name__
+    # Where pickle finds it: many implementations are generated, and have no name in their module.
+    made.__module__ = space.replace("torch", "whygrad", 1) if space.startswith("torch") else implementation.__module__
     made.spec = spec
     spec.function = made
     return made
@@ -264,6 +267,9 @@ in_old_order: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Any] = lambda sp
 # Makes a tensor on the meta device, in the place of the factory that was called (see functional/meta.py).
 make_on_meta: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Any] = lambda spec, args, kwargs: None  # noqa: E731
 
+# The argument of the wrong type in a call that failed inside (see functional/wrong_arguments.py).
+wrong_argument: Callable[[Exception, Spec, tuple[Any, ...], dict[str, Any]], TypeError | None] = lambda *call: None  # noqa: E731
+
 
 def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """After a failure: the result of a foreign argument's `__torch_function__`, or the error that names the user's function."""
@@ -278,6 +284,8 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
             return in_old_order(spec, args, kwargs)
         except Exception as wrong:
             raise wrong from None
+    if "refusal" not in vars(error) and (named := wrong_argument(error, spec, args, kwargs)) is not None:
+        error = named
     refusal = vars(error).get("refusal")
     own = getattr(spec.implementation, "__name__", "")
     name = spec.name.rpartition(".")[2] if spec.name.count(".") == 1 else own

@@ -24,6 +24,8 @@ MAX_FILES, MAX_BYTES, MAX_TOTAL = 60, 1 << 20, 4 << 20
 
 # What says that an MPI launcher has started this process: of MPICH and Intel MPI, Open MPI, and PMIx under Slurm.
 LAUNCHED_BY_MPI = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+# What is for several processes, imported from elsewhere.
+OF_RANKS = frozenset({"torch.distributed", "torch.nn.parallel.DistributedDataParallel"})
 # Names of torch.distributed that programs of one process use.
 WITHOUT_RANKS = frozenset({"is_available", "is_initialized", "is_torchelastic_launched", "is_nccl_available", "is_gloo_available",
                            "is_mpi_available"})
@@ -72,7 +74,7 @@ def is_installed(package: str) -> bool:
 def _reason(found: Import, seen: set[str]) -> str:
     package = found.module.partition(".")[0]
     if package == "torch":
-        if found.module.startswith("torch.distributed") or found.full_name == "torch.distributed":
+        if found.module.startswith("torch.distributed") or found.full_name in OF_RANKS:
             return _reason_of_distributed(found)
         missing = found.module if is_absent(found.module) else found.full_name if _lacks(found) else ""
         return f"{missing}, which whygrad's own engine does not have" if missing else ""
@@ -89,7 +91,7 @@ def _reason_of_distributed(found: Import) -> str:
     """Whygrad's own engine has torch.distributed under an MPI launcher (`whygrad launch`); else torch runs it, if it is there."""
     if found.name in WITHOUT_RANKS or (is_launched_by_mpi() and not _lacks(found)):
         return ""
-    return f"{found.full_name if found.name == 'distributed' else found.module}, which whygrad's own engine does not have"
+    return f"{found.full_name if found.full_name in OF_RANKS else found.module}, which whygrad's own engine does not have"
 
 
 def is_absent(name: str) -> bool:

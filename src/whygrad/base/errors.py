@@ -146,7 +146,11 @@ def leaf_inplace(t: Any, *, view: bool) -> Any:
 def out_of_memory(error: MemoryError) -> RuntimeError:
     """torch's error for NumPy's, which knows shape and dtype of the array."""
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
-    wanted = f"you tried to allocate {math.prod(shape) * dtype.itemsize} bytes" if dtype is not None else "there is not enough"
+    return cannot_allocate(None if dtype is None else math.prod(shape) * dtype.itemsize)
+
+
+def cannot_allocate(size: int | None) -> RuntimeError:
+    wanted = "there is not enough" if size is None else f"you tried to allocate {size} bytes"
     return RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
                         f"{wanted}. Error code 12 (Cannot allocate memory)")
 

@@ -14,6 +14,7 @@ _getframe = sys._getframe
 
 # Packages whose frames are not the program's: this one; for a program on torch also torch and what runs training loops for it.
 _internal_packages = ["whygrad"]
+_own_packages = {"whygrad"}
 # Module name -> whether it belongs to such a package, cached by name because every recorded op looks it up.
 internal_modules: dict[str, bool] = {}
 
@@ -31,13 +32,19 @@ def add_internal_packages(*names: str) -> None:
     internal_modules.clear()
 
 
+def add_own_package(name: str) -> None:
+    """A program that runs others as `whygrad run` does: its frames are left out of tracebacks as well."""
+    _own_packages.add(name)
+    add_internal_packages(name)
+
+
 def is_internal(frame: FrameType) -> bool:
     return is_internal_name(frame.f_globals.get("__name__", ""))
 
 
 def is_own(frame: FrameType) -> bool:
     """Whether a frame is of whygrad itself."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "whygrad"
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _own_packages
 
 
 def is_of_package(function: Any) -> bool:

@@ -23,7 +23,7 @@ class Future(Generic[T]):
 
     @classmethod
     def of(cls, produce: Callable[[], Any]) -> Future[Any]:
-        """A future whose value is computed when somebody waits for it."""
+        """A future whose value is computed by the first wait()."""
         future: Future[Any] = cls()
         future._produce = produce
         return future

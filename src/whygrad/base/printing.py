@@ -15,17 +15,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = ["format_tensor", "get_printoptions", "printoptions", "set_printoptions"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
+class _Options(NamedTuple):
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
@@ -69,12 +67,12 @@ def set_printoptions(
     base = _options if profile is None else _PROFILES.get(profile, _options)
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _options = replace(base, sci_mode=sci_mode, **changes)
+    _options = base._replace(sci_mode=sci_mode, **changes)
 
 
 def get_printoptions() -> dict[str, Any]:
     """The current options, as keyword arguments for `set_printoptions`."""
-    return asdict(_options)
+    return _options._asdict()
 
 
 @contextmanager

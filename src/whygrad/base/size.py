@@ -26,6 +26,9 @@ class Size(tuple[int, ...]):
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
 
+    def __radd__(self, other: Any) -> Any:
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
+
     def __mul__(self, count: Any) -> Any:
         return Size(tuple.__mul__(self, count))
 

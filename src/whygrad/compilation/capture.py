@@ -61,6 +61,7 @@ class Capture:
         self.writes: list[tuple[Write, Any]] = []  # and the version that each counts up
         self.versions: dict[int, tuple[Any, int]] = {}
         self.deposits: list[tuple[Deposit, Tensor]] = []
+        self.storing: int | None = None  # the first line that called code which writes into objects
         self.turned: list[Tensor] = []  # tensors that became views of themselves, as by `transpose_`
         self.switched: list[Tensor] = []  # tensors that began to require grad
         self.first_number = next_sequence_number()  # nodes with smaller ones are of somebody else's graph

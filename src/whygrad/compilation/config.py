@@ -6,6 +6,8 @@ from typing import Any
 
 # Programs of one function; further kinds of calls stay eager. Both names are torch's for it.
 RECOMPILE_LIMIT = 8
+# Of programs that differ in shapes alone, if nothing else is said.
+SHAPES_LIMIT = 64
 recompile_limit = cache_size_limit = RECOMPILE_LIMIT
 # Whether `fullgraph=True` is only a wish.
 suppress_errors = False

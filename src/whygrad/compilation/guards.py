@@ -330,7 +330,7 @@ class Guards:
         self._require(f"type({name}) is {self._bind(type(x))} and len({name}) == {len(x)}", f"the length of {text}")
         if x and all(type(part) in (int, str, bool, type(None)) for part in x):
             constant = self._bind(type(x)(x) if type(x) in (list, tuple) else x)
-            self._require(f"same({name}, {constant})", text)
+            self._require(f"{name} is {constant} or same({name}, {constant})", text)
             return
         for i, part in enumerate(x):
             self._visit(part, f"{name}[{i}]", f"{text}[{i}]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import importlib
 import sys
 import types
@@ -83,7 +85,7 @@ class Observer:
         if event == "call":
             code, module = frame.f_code, frame.f_globals.get("__name__", "")
             executed = capture.executed
-            if module == "whygrad.compilation.capture" or module == "whygrad.compilation.api":
+            if module in ("whygrad.compilation.capture", "whygrad.compilation.function", "whygrad.compilation.api"):
                 return
             if is_internal_name(module):
                 executed.names.update(code.co_names)
@@ -93,6 +95,8 @@ class Observer:
                 executed.own_names.update(code.co_names)
                 executed.by_name |= not REFLECTING.isdisjoint(code.co_names)
                 executed.codes[code] = frame.f_globals
+                if capture.storing is None and code is not capture.code and _writes_objects(code):
+                    capture.storing = capture.line_now()
                 root = str(module).partition(".")[0]
                 if root in sys.stdlib_module_names and root != "__main__" and module not in PURE_MODULES:
                     capture.broke(f"{code.co_qualname} of {module} is called, which a compiled program cannot repeat")
@@ -160,6 +164,11 @@ class Observer:
             return
         full = f"{home + '.' if home else ''}{getattr(function, '__qualname__', name)}"
         self.capture.broke(f"the function {full} is called, which a compiled program cannot repeat")
+
+
+@functools.cache
+def _writes_objects(code: types.CodeType) -> bool:
+    return any(i.opname in ("STORE_ATTR", "STORE_SUBSCR", "STORE_DEREF") for i in dis.get_instructions(code))
 
 
 def _is_library(frame: Any) -> bool:

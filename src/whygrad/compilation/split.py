@@ -2,13 +2,14 @@
 
 The function's source is read again. In the block that holds the statement, its neighbours become functions of their own
 (*parts*): they get the variables that they read, and give back those that are read elsewhere. The statement itself, and whatever
-cannot be moved into a function (`return`, `del`, what may not be bound yet), stays as it is. A part that cannot be compiled is
-divided in its turn.
+cannot be moved into a function (`return`, `del`, what may not be bound yet), stays as it is; but the program's functions and
+modules that it calls are compiled by themselves. A part that cannot be compiled is divided in its turn.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import inspect
 import textwrap
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from whygrad.base.frames import is_of_package
+from whygrad.compilation.variables import exposed, names_in
 from whygrad.nn.module import Module
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
@@ -24,7 +26,6 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # What cannot be moved into another function.
 FIXED = (*FUNCTIONS, ast.Return, ast.Break, ast.Continue, ast.Delete, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
          ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Try, ast.TryStar, ast.Raise, ast.Match)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # Functions that look at the frame that calls them.
 OF_THE_FRAME = frozenset({"super", "locals", "vars", "eval", "exec", "dir"})
 RETURNED = "returned_by_a_part"
@@ -32,6 +33,45 @@ RETURNED = "returned_by_a_part"
 
 class Cannot(Exception):
     """The function stays in one piece."""
+
+
+# Functions and modules that one statement calls, of which each is compiled by itself.
+MOST_CALLED = 64
+CALL = "compiled_call"
+
+
+class Called:
+    """Calls functions and modules of the program compiled, and everything else as it is."""
+
+    def __init__(self, compiled: Callable[..., Any]) -> None:
+        self.compiled = compiled
+        self.known: dict[Any, Any] = {}
+
+    def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(function, Module):
+            function = function.__call__
+        found = None
+        if isinstance(function, (types.FunctionType, types.MethodType)) and code_of(function) is not None:
+            key = id(getattr(function, "__self__", None)), getattr(function, "__func__", function)
+            found = self.known.get(key)
+            if found is None and len(self.known) < MOST_CALLED:
+                found = self.known[key] = self.compiled(function, None)
+        return (found or function)(*args, **kwargs)
+
+
+class OwnCalls(ast.NodeTransformer):
+    """Lets calls go through `CALL`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in OF_THE_FRAME:
+            return node
+        return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [node.func, *node.args], node.keywords), node)
+
+    def _as_it_is(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_Lambda = visit_FunctionDef = visit_ClassDef = visit_AsyncFunctionDef = _as_it_is
 
 
 class Divided:
@@ -42,12 +82,13 @@ class Divided:
     """
 
     def __init__(self, whole: Callable[..., Any], tree: ast.FunctionDef | None, cause: int | str | None,
-                 compiled: Callable[[types.FunctionType, ast.FunctionDef], Any]) -> None:
+                 compiled: Callable[[Any, ast.FunctionDef | None], Any]) -> None:
         self.whole = whole
         self.source = function = plain_function(whole)
         self.tree = tree = tree_of(function) if tree is None else tree
         self.kept = function.__code__, function.__defaults__, function.__kwdefaults__
         self.parts: list[Any] = []
+        self.called = Called(compiled)
         self.compiled = compiled
         self.locals = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
         self._refuse_captured()
@@ -57,7 +98,7 @@ class Divided:
         bound = {a.arg for a in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)}
         bound |= {a.arg for a in (parameters.vararg, parameters.kwarg) if a is not None}
         body = self._divided(tree.body, target, bound, is_last=True)
-        if not self.parts:
+        if not self.parts and not any(isinstance(x, ast.Name) and x.id == CALL for s in body for x in ast.walk(s)):
             raise Cannot("nothing is left to compile")
         self.function = self._function(tree, body, function.__name__)
         self.function.__defaults__, self.function.__kwdefaults__ = self.kept[1:]
@@ -70,13 +111,13 @@ class Divided:
         return self.function(*((whole.__self__,) if isinstance(whole, types.MethodType) else ()), *args, **kwargs)
 
     def explanation(self) -> list[str]:
-        return [line for part in self.parts for line in part.explanation().splitlines()]
+        return [line for part in (*self.parts, *self.called.known.values()) for line in part.explanation().splitlines()]
 
     def _refuse_captured(self) -> None:
         """Variables that change while an inner function sees them cannot be moved."""
-        stored = _names(self.tree.body, ast.Store)
+        stored = names_in(self.tree.body, ast.Store)
         for node in ast.walk(self.tree):
-            if isinstance(node, FUNCTIONS) and node is not self.tree and not stored.isdisjoint(_names([node], ast.Load)):
+            if isinstance(node, FUNCTIONS) and node is not self.tree and not stored.isdisjoint(names_in([node], ast.Load)):
                 raise Cannot("an inner function sees variables")
 
     def _divided(self, statements: list[ast.stmt], target: ast.stmt, bound: set[str], is_last: bool = False) -> list[ast.stmt]:
@@ -100,6 +141,8 @@ class Divided:
                 end_run()
                 if statement is not target and _holds(statement, target):
                     self._inside(statement, target, set(bound))
+                elif statement is target:
+                    statement = self._with_own_calls(statement)
                 result.append(statement)
                 bound |= exposed([statement], set())[1]
                 run_bound = set(bound)
@@ -109,11 +152,20 @@ class Divided:
         end_run()
         return result
 
+    def _with_own_calls(self, statement: ast.stmt) -> ast.stmt:
+        copied = copy.deepcopy(statement)
+        if not isinstance(copied, BLOCKS):
+            return OwnCalls().visit(copied)  # type: ignore[no-any-return]
+        for field in ("test", "iter"):
+            if hasattr(copied, field):
+                setattr(copied, field, OwnCalls().visit(getattr(copied, field)))
+        return copied
+
     def _inside(self, statement: ast.stmt, target: ast.stmt, bound: set[str]) -> None:
         if isinstance(statement, ast.For):
-            bound |= _names([statement.target], ast.Store)
+            bound |= names_in([statement.target], ast.Store)
         if isinstance(statement, ast.With):
-            bound |= _names([item.optional_vars for item in statement.items if item.optional_vars], ast.Store)
+            bound |= names_in([item.optional_vars for item in statement.items if item.optional_vars], ast.Store)
         for field in ("body", "orelse"):
             block = getattr(statement, field, [])
             if any(_holds(inner, target) for inner in block):
@@ -125,7 +177,7 @@ class Divided:
             return list(run)
         read, definite = exposed(run, bound)
         read &= self.locals
-        stored, elsewhere = _names(run, ast.Store) & self.locals, self._loaded_outside(run)
+        stored, elsewhere = names_in(run, ast.Store) & self.locals, self._loaded_outside(run)
         given = sorted(stored & (elsewhere | read))  # what it reads at first, it reads again in the next turn of a loop
         if not read <= bound or not set(given) <= definite:
             return list(run)
@@ -150,6 +202,7 @@ class Divided:
         """Compile a function of this text in the place of the old one: with its globals and its closure."""
         source = self.source
         cells = dict(zip(source.__code__.co_freevars, source.__closure__ or (), strict=True))
+        cells[CALL] = types.CellType(self.called)
         cells |= {f"part_{i}": types.CellType(part) for i, part in enumerate(self.parts)}
         made = ast.copy_location(ast.FunctionDef(name, tree.args, body, []), tree)
         code = compiled_code(made, list(cells), source.__code__.co_filename)
@@ -242,60 +295,6 @@ def _operations(code: types.CodeType) -> list[Any]:
             for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "NOP", "RESUME")]
 
 
-def _names(nodes: Any, kind: type[ast.expr_context], hidden: frozenset[str] = frozenset()) -> set[str]:
-    """The variables that are read or written, but for those of comprehensions."""
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            found |= {node.id} - hidden if isinstance(node.ctx, kind) else set()
-        elif isinstance(node, COMPREHENSIONS):
-            first = node.generators[0].iter
-            own = hidden | _names([g.target for g in node.generators], ast.Store)
-            rest = [x for g in node.generators for x in (g.target, *g.ifs, g.iter) if x is not first]
-            ends = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-            found |= _names([first], kind, hidden) | _names([*rest, *ends], kind, own)
-        else:
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and kind is ast.Load:
-                found.add(node.target.id)
-            found |= _names(ast.iter_child_nodes(node), kind, hidden)
-    return found
-
-
-def exposed(statements: list[ast.stmt], bound: set[str]) -> tuple[set[str], set[str]]:
-    """The variables that a block reads before it has given them a value for sure; and all that have one at its end."""
-    read: set[str] = set()
-    own: set[str] = set()
-
-    def block(inner: list[ast.stmt], more: set[str]) -> set[str]:
-        found, definite = exposed(inner, more)
-        read.update(found - own)
-        return definite
-
-    for statement in statements:
-        if isinstance(statement, ast.For):
-            read |= _names([statement.iter], ast.Load) - own
-            target = _names([statement.target], ast.Store)
-            for inner in (statement.body, statement.orelse):
-                found, _ = exposed(inner, set())
-                read |= found - own - target
-        elif isinstance(statement, ast.While):
-            read |= _names([statement.test], ast.Load) - own
-            for inner in (statement.body, statement.orelse):
-                block(inner, set())
-        elif isinstance(statement, ast.If):
-            read |= _names([statement.test], ast.Load) - own
-            own |= block(statement.body, set()) & block(statement.orelse, set())
-        elif isinstance(statement, ast.With):
-            for item in statement.items:
-                read |= _names([item.context_expr], ast.Load) - own
-                own |= _names([item.optional_vars] if item.optional_vars else [], ast.Store)
-            own |= block(statement.body, set())
-        else:
-            read |= _names([statement], ast.Load) - own
-            own |= _names([statement], ast.Store)
-    return read, bound | own
-
-
 def _computes(node: ast.AST) -> bool:
     return any(isinstance(x, ast.Call | ast.BinOp) for x in ast.walk(node))
 
@@ -330,7 +329,7 @@ def _first_reader(tree: ast.FunctionDef, argument: str, is_method: bool) -> ast.
         argument = places[number].arg if number < len(places) else ""
     for statement in _blocks(tree.body):
         head = statement if not isinstance(statement, BLOCKS) else getattr(statement, "test", getattr(statement, "iter", None))
-        if head is not None and argument in _names([head], ast.Load):
+        if head is not None and argument in names_in([head], ast.Load):
             return statement
     raise Cannot("the argument is not read by name")
 

@@ -245,7 +245,7 @@ def _as_rules_expect(node: Node, g: Any) -> Any:
 
 def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[Node, Any] | None,
                  deposit_captured: bool = False) -> tuple[tuple[Node, ...], Any]:
-    """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
+    """Run a node that is observed: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
 
     As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that
     does not is captured after them, and runs only for `backward(inputs=...)`, to no effect but on its hooks and saved

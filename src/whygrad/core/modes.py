@@ -51,7 +51,7 @@ class ProcessState:
         self.anomaly = False
         # The same for writes in place, which have more to mind: `any_mode_active`, or a derivative is being taken.
         self.writes = False
-        # Who wants to hear of every op and every node of a backward: see door.py.
+        # Listeners to every op and every node of a backward: see door.py.
         self.listeners: tuple[Any, ...] = ()
         # autograd/meta.py while there are arrays without values, to which it applies rows.
         self.meta: Any = None

@@ -73,7 +73,7 @@ class Node(NodeInterface):
     site_code: Any
     lasti: int
     freed: Any
-    # (shape, dtype) of the result, once somebody has looked at its `grad_fn`.
+    # (shape, dtype) of the result, once its `grad_fn` was read.
     output: tuple[tuple[int, ...], np.dtype]
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

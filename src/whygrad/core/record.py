@@ -1,4 +1,4 @@
-"""The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
+"""The only door into the graph: run a row's forward, and record a node if a gradient may be asked for.
 
 `record` is the plain way, and the specification. It serves every mode in which there is more to an application than usual;
 otherwise a row is applied by a function made for its exact arguments, which does the same faster (backends/row_text.py). A
@@ -194,7 +194,7 @@ def source_of(name: str, kinds: str) -> str:
 
 
 def record(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-    """Run and record in the general way, past whoever hears of it or takes it over."""
+    """Run and record in the general way, through the listeners and levels of the row door."""
     if process_state.listeners:
         return door.tell(spec.aten_name, inputs, _record_under_levels, spec, inputs, statics)
     return _record_under_levels(spec, inputs, statics)
@@ -325,7 +325,7 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
 
 def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
               outs: Sequence[np.ndarray], results: Sequence[Tensor]) -> Node | None:
-    """Record one application, or give None if nobody can want its gradient."""
+    """Record one application, or give None if no input requires a gradient."""
     row = spec.row
     if process_state.any_mode_active and not (grad_state.grad and not grad_state.inference):
         return None

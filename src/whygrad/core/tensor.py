@@ -98,7 +98,7 @@ class Meta:
 
 
 def grad_note(what: str, where: why.Site) -> list[Any]:
-    """What `Meta.grad_log` remembers of a hand on `.grad`. Nobody changes it, so many leaves may share one."""
+    """An entry of `Meta.grad_log`: an assignment to `.grad`, for example. It is never changed, so leaves may share it."""
     return [(what, where, count_backwards())]
 
 
@@ -143,7 +143,7 @@ class Tensor:
 
     @property
     def _version_counter(self) -> Version:
-        """The version of the memory. Whoever shares the memory takes it as its own `_lazy_version`."""
+        """The version of the memory. Tensors that share the memory have it as their `_lazy_version`."""
         version = self._lazy_version
         if version is None:
             version = self._lazy_version = unwritten()

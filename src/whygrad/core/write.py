@@ -126,7 +126,7 @@ def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     elif site is not None:
         version.site = site
     else:
-        frame = user_frame(2)  # whoever calls this is one of us
+        frame = user_frame(2)  # the caller is a function of this package
         version.site = frame.f_code, frame.f_lasti
 
 

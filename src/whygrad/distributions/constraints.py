@@ -10,7 +10,7 @@ import numpy as np
 import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
-from whygrad.core.tensor import wrap
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.distributions.utils import Values
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -154,18 +154,20 @@ def _bounded(name: str, bounds: str, test: Callable[[Any, Any], Any], doc: str, 
     return type(name, (_Bounded,), members)
 
 
-def _whole(value: Any) -> Any:
-    return value % 1 == 0
+def _whole(value: Any, within: Any) -> Any:
+    """Whether numbers are integers, and in bounds."""
+    is_integral = isinstance(value, Tensor) and value._array.dtype.kind in "iub"
+    return within if is_integral else (value % 1 == 0) & within
 
 
 _IntegerInterval = _bounded(
     "_IntegerInterval", "lower_bound upper_bound",
-    lambda self, value: _whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound),
+    lambda self, value: _whole(value, (self.lower_bound <= value) & (value <= self.upper_bound)),
     "Integers from the lower to the upper bound, both included.", discrete=True)
-_IntegerLessThan = _bounded("_IntegerLessThan", "upper_bound", lambda self, value: _whole(value) & (value <= self.upper_bound),
+_IntegerLessThan = _bounded("_IntegerLessThan", "upper_bound", lambda self, value: _whole(value, value <= self.upper_bound),
                             "Integers up to the bound.", discrete=True)
 _IntegerGreaterThan = _bounded("_IntegerGreaterThan", "lower_bound",
-                               lambda self, value: _whole(value) & (value >= self.lower_bound),
+                               lambda self, value: _whole(value, value >= self.lower_bound),
                                "Integers from the bound on.", discrete=True)
 _GreaterThan = _bounded("_GreaterThan", "lower_bound", lambda self, value: self.lower_bound < value, "Above the bound.")
 _GreaterThanEq = _bounded("_GreaterThanEq", "lower_bound", lambda self, value: self.lower_bound <= value,

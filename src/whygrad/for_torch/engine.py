@@ -172,8 +172,11 @@ class TorchEngine:
 
         undo = put(torch.serialization, "_open_zipfile_writer", refuse)  # it opens files without telling Python
         try:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
+            devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+            with torch.random.fork_rng(devices):
+                torch.default_generator.manual_seed(seed)  # torch.manual_seed asks every kind of device, 1 ms
+                if devices:
+                    torch.cuda.manual_seed_all(seed)
                 yield
         finally:
             undo()

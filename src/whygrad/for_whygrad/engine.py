@@ -14,8 +14,8 @@ import numpy as np
 from whygrad import random
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base.own_version import own_version
 from whygrad.base.refusing import RefusingArray
-from whygrad.cli import version
 from whygrad.core import engine
 from whygrad.core.modes import count_backwards, grad_state, process_state
 from whygrad.core.node import Node, leaf_or_node, next_sequence_number, row_node
@@ -200,7 +200,7 @@ class WhygradEngine:
     # Of the program.
 
     def description(self) -> dict[str, str]:
-        return {"name": self.name, "version": version(), "device": "cpu"}
+        return {"name": self.name, "version": own_version(), "device": "cpu"}
 
     def optimizers(self) -> list[Any]:
         return list(OPTIMIZERS)

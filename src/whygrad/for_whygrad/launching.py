@@ -33,4 +33,5 @@ def _passed_on(options: Any) -> list[str]:
     """The options of `whygrad run` that each rank gets, too."""
     files = [f"--{name}={path}" for name in ("json", "html", "sarif") if (path := getattr(options, name))]
     return [*files, *([f"--only={options.only}"] if options.only is not None else []), *(["--live"] if options.live else []),
-            *(["--quiet"] if options.quiet else []), f"--steps={options.steps}"]
+            *(["--quiet"] if options.quiet else []), *(["--give-local-rank"] if options.give_local_rank else []),
+            f"--steps={options.steps}"]

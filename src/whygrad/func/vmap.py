@@ -43,7 +43,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
 def chunk_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error",
                chunks: int = 2) -> Callable[..., Any]:
-    """`vmap` that goes over the batch in (at most) so many chunks."""
+    """`vmap` that goes over the batch in at most `chunks` pieces."""
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -173,11 +173,13 @@ def celu_(input: Any, alpha: float = 1.0) -> Any:
 
 @public(method=False, name="selu")
 def _torch_selu(input: Any) -> Any:
+    """`F.selu`, without its `inplace`."""
     return selu(input)
 
 
 @public(method=False, name="celu")
 def _torch_celu(input: Any, alpha: float = 1.0) -> Any:
+    """`F.celu`, without its `inplace`."""
     return celu(input, alpha)
 
 

@@ -142,6 +142,8 @@ def check_sizes(sizes: tuple[int, ...]) -> None:
 
 def is_integer(value: Any) -> bool:
     """What torch takes for an integer: not a bool, but a 0-dim integer tensor."""
+    if type(value) is int:
+        return True
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
     if isinstance(value, np.ndarray):

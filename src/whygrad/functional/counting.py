@@ -17,6 +17,7 @@ from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import made_under_transforms, public, with_out
 from whygrad.functional.shape import dim_of
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 
@@ -35,6 +36,7 @@ def _asked_for(results: Any, inverse: bool, counts: bool) -> Any:
 
 
 @public()
+@checks_flags
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
     """The different elements in order; with `dim`, the different slices."""
@@ -49,6 +51,7 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 
 
 @public()
+@checks_flags
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:
     """The elements without those that equal their predecessor; with `dim`, the slices."""

@@ -249,7 +249,7 @@ def short_along_dim(row_name: str, ready: str, whole_row_name: str = "") -> Shor
 
 def as_operand(value: Any) -> Any:
     """A Tensor or Python number as it is, a NumPy scalar as a Python number, anything else as NotImplemented."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or type(value) is float or type(value) is int:
         return value
     if isinstance(value, np.number):
         return value.item()

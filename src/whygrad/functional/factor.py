@@ -13,6 +13,7 @@ from whygrad.functional.fresh import in_usual_order, warn_once
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, with_out
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 _NOT_POSITIVE = ("The factorization could not be completed because the input is not positive-definite (the leading minor of "
@@ -39,6 +40,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> T
 
 
 @public(autocast="float32")
+@checks_flags
 def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The Cholesky factor. torch has replaced it by `linalg.cholesky`."""
     read_tensor("cholesky", input)
@@ -77,6 +79,7 @@ def _check_older(function: str, b: Tensor, a: Tensor) -> None:
 
 
 @public(autocast="float32")
+@checks_flags
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """X with (L @ L.mH) @ X = input for a factor L = input2, or with (U.mH @ U) @ X = input if the factor is `upper`."""
     _two_matrices("cholesky_solve", ("b", "u"), input, input2)
@@ -84,6 +87,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: A
 
 
 @public(autocast="float32")
+@checks_flags
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The inverse of L @ L.mH, or of U.mH @ U if the factor is `upper`."""
     matrices.read_matrices("cholesky_inverse", input, "input", name="cholesky_inverse", kernel="cholesky_inverse_out_cpu")
@@ -159,6 +163,7 @@ def _check_no_zero(name: str, info: Tensor) -> None:
 
 
 @public()
+@checks_flags
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges. torch has replaced it by `linalg.lu_factor`."""
     warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a "
@@ -324,6 +329,7 @@ def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
 
 
 @public(autocast="float32")
+@checks_flags
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
           out: Any = None) -> Tensor:
     """Q @ input3, where Q is the whole product of the reflections (`input`, `input2`) that `geqrf` gives."""

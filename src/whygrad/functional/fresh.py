@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,9 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         check_sizes(sizes)
         if 0 in sizes:
             raise RuntimeError("Stride calculation overflowed") from None
+        size = math.prod(sizes) * dtype.itemsize
+        if size < 2**63:  # it is too large for a platform of 32 bits alone
+            raise errors.cannot_allocate(size) from None
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 

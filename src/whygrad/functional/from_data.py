@@ -289,7 +289,10 @@ def _sizes(data: Any) -> tuple[int, ...]:
             raise ValueError(f"too many dimensions '{type_name(data)}'")
         if not sizes[-1]:
             break
-        data = data[0]
+        try:
+            data = data[0]
+        except Exception:
+            raise ValueError(f"could not determine the shape of object type '{type_name(data)}'") from None
     return tuple(sizes)
 
 

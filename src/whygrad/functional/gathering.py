@@ -35,6 +35,7 @@ from whygrad.functional.outside_rows import outside_rows
 from whygrad.functional.promotion import as_number, cast
 from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 INT64 = np.dtype(np.int64)
@@ -411,6 +412,7 @@ def _put_places(self: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
 
 
 @public()
+@checks_flags
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy with `values` written (or added, if `accumulate`) at the given indices."""
     read_tensor("index_put", input)
@@ -422,6 +424,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 
 @public(function=False)
+@checks_flags
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     read_tensor("index_put_", input)
     read_tensor("index_put_", values, "values", 3)
@@ -471,4 +474,5 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 @public()
 def argwhere(input: Any) -> Tensor:
+    """The indices of the elements that are not zero, a row for each."""
     return nonzero(read_tensor("argwhere", input))

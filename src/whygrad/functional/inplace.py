@@ -61,7 +61,7 @@ def writer(row_name: str, kinds: str) -> Callable[..., Tensor]:
 
 def write_watched(spec: RowSpecialization, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any],
                   computes_in: ComputesIn | None = None, promotes: bool = True) -> Tensor:
-    """`write` where somebody may watch the memory: check, promote, and rewrite the history."""
+    """`write` where views, saved values or a history may depend on the memory: check, promote, and rewrite the history."""
     row = spec.row
     check_inplace(target, inputs)
     promoted: Any = inputs

@@ -56,6 +56,7 @@ def _order(memory_format: Any, input: Tensor) -> str:
 
 @public(function=False)
 def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory one after the other, in order."""
     array = self._array
     if memory_format in (channels_last, channels_last_3d):
         rank = 4 if memory_format is channels_last else 5
@@ -81,11 +82,13 @@ def _short_size(spec: Spec) -> Any:
 
 @public(function=False, short=_short_size)
 def size(self: Any, dim: Any = None) -> Any:
+    """The shape, or the length of one dimension."""
     return self.shape if dim is None else self._array.shape[_existing_dim("size", self, dim)]
 
 
 @public(function=False)
 def stride(self: Any, dim: Any = None) -> Any:
+    """Elements between neighbours, along each dimension or one."""
     strides = element_strides(self._array)
     return strides if dim is None else strides[_existing_dim("stride", self, dim)]
 
@@ -99,11 +102,13 @@ def _existing_dim(function: str, self: Tensor, dim: Any) -> int:
 
 @public()
 def numel(input: Any) -> int:
+    """The number of elements."""
     return int(read_tensor("numel", input)._array.size)
 
 
 @public(function=False)
 def dim(self: Any) -> int:
+    """The number of dimensions."""
     return int(self._array.ndim)
 
 
@@ -123,6 +128,7 @@ def storage_offset(self: Any) -> int:
 
 @public(function=False)
 def data_ptr(self: Any) -> int:
+    """The address of the first element."""
     return address(self._memory) if self._memory.size and type(self._memory) is not MetaArray else 0
 
 

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def outside_rows(function: F) -> F:
-    """Declare such a function: listeners of the row door that `hears_calls` hear of it as a whole."""
+    """Declare such a function: listeners of the row door with `hears_calls` get the call as a whole."""
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:

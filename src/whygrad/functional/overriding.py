@@ -59,13 +59,15 @@ _PLAIN: frozenset[type] = frozenset({Tensor, int, float, bool, str, slice, type(
 
 
 def is_overriding(kind: type) -> bool:
-    """Whether a class overrides. Our own subclasses of Tensor do not, nor do PyTorch's tensors, which are data here."""
+    """Whether a class overrides. Our own subclasses of Tensor do not, but for those that define it themselves, nor do PyTorch's
+    tensors, which are data here."""
     found = _kinds.get(kind)
     if found is None:
         method = getattr(kind, "__torch_function__", None)
         of_pytorch = any((own_module(base), base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
         found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
-                                and not (issubclass(kind, Tensor) and is_internal_name(own_module(kind))))
+                                and not (issubclass(kind, Tensor) and is_internal_name(own_module(kind))
+                                         and (kind is Tensor or "__torch_function__" not in vars(kind))))
     return found
 
 
@@ -252,7 +254,7 @@ def remove_mode(mode: Any) -> None:
 
 
 def expect(kind: type) -> None:
-    """An instance of this class is being made: if the class overrides, install the handler for good."""
+    """An instance of this class is being made: if the class overrides, install the handler, which then stays."""
     global _for_good
     if not _for_good and is_overriding(kind):
         with _counting:

@@ -16,6 +16,7 @@ from whygrad.functional.fresh import warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.solve import cross as linalg_cross
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 # torch goes over to matrix products where one side has more rows than this.
@@ -162,6 +163,7 @@ def block_diag(*tensors: Any) -> Tensor:
 
 
 @public(method=False)
+@checks_flags
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, a row for each."""
     x: Any = read_tensor("combinations", input)

@@ -86,7 +86,7 @@ class Buffer(Tensor, metaclass=_MarkedByAttribute):
 
 
 def _causes(data: Tensor, name: str) -> why.Causes:
-    """A tensor with a history loses it here, and one that had lost it before is cut off for good."""
+    """A tensor with a history loses it here, and one that had lost it before cannot get it back."""
     if data.requires_grad:
         return cut(data, "parameter-rewrapped", name)
     lost = next((cause for cause in data._cause if cause.behind), None)

@@ -66,7 +66,7 @@ def plain_text(self: Tensor, notes: list[str], contents: str | None = None) -> s
 
 
 def __format__(self: Tensor, spec: str) -> str:
-    if self._array.ndim == 0 and type(self) is Tensor:
+    if self._array.ndim == 0 and type(self) is Tensor and type(self._array) is np.ndarray:
         return format(_item(self), spec)
     return object.__format__(self, spec)
 

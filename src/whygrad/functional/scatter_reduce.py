@@ -22,6 +22,7 @@ from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.shape import dim_of
 from whygrad.functional.writes import with_out
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 REDUCTIONS = tuple(UFUNCS)
@@ -111,6 +112,7 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
 
 
 @public()
+@checks_flags
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True,
                  out: Any = None) -> Tensor:
     """The slices of `source` that fall on one slice combined: "prod", "mean", "amax" or "amin"."""
@@ -120,6 +122,7 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 
 
 @public(function=False)
+@checks_flags
 def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Tensor:
     check_inplace(self, (self, source))
     inputs, statics = _index_reduce_arguments(self, dim, index, source, reduce, include_self)
@@ -147,6 +150,7 @@ def _put_arguments(self: Any, index: Any, source: Any) -> tuple[Tensor, Tensor]:
 
 
 @public()
+@checks_flags
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """A copy with `source` written (or added) at places of the flattened tensor."""
     if not accumulate:
@@ -156,6 +160,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 
 
 @public(function=False)
+@checks_flags
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     check_inplace(self, (self, source))
     if not accumulate:

@@ -16,6 +16,7 @@ from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_not_empty, check_ordered
 from whygrad.functional.run import public, with_out
 from whygrad.functional.shape import dim_of
+from whygrad.functional.wrong_arguments import checks_flags
 from whygrad.ops.table import TABLE
 
 
@@ -87,6 +88,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: A
 
 
 @public()
+@checks_flags
 def mode(input: Any, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along a dim, the smallest of several, and the index of its last occurrence."""
     x = read_tensor("mode", input)

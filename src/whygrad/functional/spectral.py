@@ -20,6 +20,7 @@ from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import numpy_names, vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance
+from whygrad.functional.wrong_arguments import checks_flags
 
 
 @linalg_function(name="svd", autocast="float32")
@@ -45,6 +46,7 @@ def _read_for_svd(function: str, A: Any, driver: str | None) -> None:
 
 
 @public(autocast="float32")
+@checks_flags
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """U, S and V with U @ diag(S) @ V.mH = input. torch has replaced it by `linalg.svd`."""
     read_tensor("svd", input)

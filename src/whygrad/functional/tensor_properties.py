@@ -72,7 +72,7 @@ class TensorProperties:
     def grad_fn(self: Any) -> Any:
         node = row_node(grad_fn(self))[0]
         if node is not None:
-            # For whoever asks the node next: it does not keep its result.
+            # Kept for messages about the node, which does not keep its result.
             node.output = self._array.shape, self._array.dtype
         return shown(node)
 

@@ -51,7 +51,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
             if fcntl is not None:
-                os.replace(temporary, target)  # while it is locked: nobody takes it for what a killed process has left
+                os.replace(temporary, target)  # while it is locked: no other process removes it as a remnant
         if fcntl is None:
             os.replace(temporary, target)
     except BaseException:

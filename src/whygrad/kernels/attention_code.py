@@ -192,7 +192,7 @@ def _write_backward(f: Task, product: str, product_into: str, turn: str, dots: s
             (g_k, g_k_row), (g_v, g_v_row) = ((f.pointer(F32, start, key * row), row)
                                               for start, row in (_place(f, number, sample, shared) for number in (6, 7)))
             first_query = f.choose(_causal(f), key, 0)
-            with f.when(first_query >= queries):  # nobody sees these keys: sums of no products are zeros
+            with f.when(first_query >= queries):  # no query attends to these keys: empty sums are zeros
                 f.do(product_into, count, 0, weights, 1, width, here, k_row, g_k, g_k_row, 0, depth)
                 f.do(product_into, count, 0, weights, 1, width, there, v_row, g_v, g_v_row, 0, depth)
             with f.loop(0, group) as member:

@@ -108,7 +108,7 @@ def _write_task(module: Any, name: str, count: int, term: Term, fold: Fold) -> N
         stop, right = f.smaller(start + height, rows), f.smaller(left + WIDTH, columns)
 
         def strip(j: Value, width: int, count: int) -> None:
-            """So many vectors of each row, from column j on. Of a single vector the sums of every fourth row are kept."""
+            """Fold `count` vectors of each row, from column j on. A single vector has an accumulator for every fourth row."""
             together = 4 if count == 1 else 1
             sums = [[f.variable(f.constant(fold.start, F32, int(width))) for _ in range(count)] for _ in range(together)]
 

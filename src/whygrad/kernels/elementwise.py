@@ -148,7 +148,7 @@ def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Val
                 with f.either(is_none) as (nothing, number):
                     with nothing:
                         entry.require(kind.equals(NOTHING))
-                        f.store(pieces, slots, k)  # nobody reads it
+                        f.store(pieces, slots, k)  # never read
                         f.store(f.integer(0), slots, k + STEPS)
                     with number:
                         entry.require(kind.equals(ANY) | kind.equals(NUMBER))
@@ -407,8 +407,8 @@ def _write_walk(module: Any, name: str, bring: str) -> None:
 
 
 def _write_bring(module: Any, name: str) -> None:
-    """bring(how, size, source, step, back, length, column, buffer, n): one number of so many bytes, again and again, or
-    scattered ones."""
+    """bring(how, size, source, step, back, length, column, buffer, n): copy elements of `size` bytes into the buffer: one
+    of them n times, or n scattered ones."""
     f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, I64, I64, POINTER, I64])
     how, size, source, step, back, length, column, buffer, n = f.arguments
     for bytes_, kind in ((1, I8), (2, I16), (4, I32), (8, I64)):

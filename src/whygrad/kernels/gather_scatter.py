@@ -143,7 +143,7 @@ def put(x: Any, index: Any, source: Any, axis: int, how: str) -> bool:
         source, apart = source.reshape(-1)[:1].copy(), 0
     missing = np.zeros(1, INT64)
     _put(how)(_plan(*sizes, apart, True), contiguous(source), contiguous(index), missing, x)
-    if missing[0]:  # the index was in order, and somebody has changed it since
+    if missing[0]:  # the index was in order, and was changed by another thread since
         raise IndexError("index out of range in self")
     return True
 

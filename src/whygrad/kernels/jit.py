@@ -78,7 +78,7 @@ class JitSlot:
         self.name = name
         self.numpy = numpy
         self.calls = 0
-        self.not_cached = False  # looked for once, in vain
+        self.not_cached = False  # looked for once, and not found
         self.bindings: list[tuple[dict[Any, Any], Any]] = []
 
     def bind(self, scope: dict[Any, Any], key: Any) -> None:

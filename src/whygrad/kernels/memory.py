@@ -60,7 +60,7 @@ def _unlock() -> None:
 
 
 def install() -> bool:
-    """Use it for the arrays that this thread makes from now on. Not while somebody traces allocations."""
+    """Use it for the arrays that this thread makes from now on. Not while tracemalloc is on."""
     if sys.platform != "linux" or _tracemalloc.is_tracing() or os.environ.get("WHYGRAD_ALLOCATOR") == "0":
         return False
     capsule = _capsule()[0]

@@ -88,7 +88,7 @@ def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
 
 
 def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
-    """So many rows, which are neighbours in the source."""
+    """Transpose `count` rows, which are neighbours in the source."""
     columns, pitch, source_pitch = f.fields("columns pitch source_pitch")
     lanes = min(SQUARE, host().lanes)
 

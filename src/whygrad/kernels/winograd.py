@@ -214,8 +214,8 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
 
 @part("winograd multiply", [POINTER, POINTER, POINTER, I64], Winograd)
 def _multiplying(f: Part, together: int, vectors: int) -> None:
-    """The name of multiply(plan, panel, patches, products, filter_step): sums over channels for each place and filter, of so many
-    vectors of tiles. Products are [place][filter][vector], filters `filter_step` apart."""
+    """The name of multiply(plan, panel, patches, products, filter_step): sums over channels for each place and filter, of
+    `vectors` vectors of tiles. Products are [place][filter][vector], filters `filter_step` apart."""
     panel, patches, products, filter_step = f.given
     channels, tiles = f.fields("channels tiles")
     with f.loop(0, PLACES) as place:

@@ -202,7 +202,7 @@ class _BatchNorm(_NormBase):
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             if process_state.derivatives or process_state.meta or process_state.listeners:
-                self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes, listeners hear of them
+                self.num_batches_tracked.add_(1)  # transforms check in-place writes, and listeners are told
             else:
                 self.num_batches_tracked._array += 1
                 bump(self.num_batches_tracked)

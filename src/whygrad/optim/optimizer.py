@@ -288,7 +288,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             hook(self, args, kwargs)
         return out
 
-    hooked.hooked = True  # type: ignore[attr-defined]
+    hooked.hooked, hooked.unhooked = True, step  # type: ignore[attr-defined]
     return hooked
 
 

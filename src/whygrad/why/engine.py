@@ -186,8 +186,8 @@ class Engine(Protocol):
         """A tensor over an array, without history."""
     def without_grad(self) -> AbstractContextManager[Any]: ...
     def repeatable(self, seed: int = 0) -> AbstractContextManager[Any]:
-        """Inside, random numbers are the same each time, and the engine writes no file; afterwards they go on as if nothing had
-        been drawn."""
+        """Inside, random numbers are those of a seed, the same each time, and the engine writes no file; afterwards they go on as
+        if nothing had been drawn."""
     def gradients_of_leaves(self, loss: Tensor, leaves: dict[Any, Any], watch: Any) -> None:
         """Run a backward that writes no `.grad` and keeps the graph: fill in the gradient of each leaf, and tell `watch` of each
         node. Afterwards `last_backward` is what it was."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from whygrad.cli import version
+from whygrad.base.own_version import own_version
 from whygrad.why.answers import Answer, Edit
 from whygrad.why.audit.baseline import key_of, normalised
 from whygrad.why.audit.check_list import check_of
@@ -41,7 +41,7 @@ def log(answers: Sequence[Answer], root: str, ended: Ending, status: int, failur
         results.append(_result(answer, root, categories) | {"partialFingerprints": {"whygrad/v1": f"{mark}:{seen[mark]}"}})
     rules = [_rule(category, answers) for category in categories]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{
-        "tool": {"driver": {"name": "whygrad", "version": version(), "rules": rules}},
+        "tool": {"driver": {"name": "whygrad", "version": own_version(), "rules": rules}},
         "invocations": [_invocation(ended, status, failures)],
         "originalUriBaseIds": {ROOT: {"uri": Path(root).as_uri().rstrip("/") + "/"}},
         "columnKind": "unicodeCodePoints",

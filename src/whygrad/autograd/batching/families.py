@@ -57,7 +57,7 @@ def moved(axis: Any, ndim: int) -> Any:
 
 
 def moved_statics(statics: dict[str, Any], level: BatchLevel, ndim: int) -> dict[str, Any]:
-    """What a row of this house says about axes and shapes is called the same everywhere."""
+    """The statics for a batch: axes and shapes have the same names in all rows."""
     result = dict(statics)
     for name, value in statics.items():
         if name in ("axis", "axes", "axis0", "axis1", "axis2", "batch_axis"):

@@ -17,6 +17,7 @@ from whygrad import io
 from whygrad.core.tensor import Tensor
 from whygrad.distributed import objects
 from whygrad.distributed.groups import ProcessGroup, is_initialized, the_group
+from whygrad.distributed.tensor.sharded import DTensor, own_rows
 from whygrad.io.atomic import replacing
 
 INDEX = ".metadata.json"
@@ -51,7 +52,8 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     folder = _folder(checkpoint_id, storage_writer, planner)
     group = _group(process_group, no_dist)
     rank, ranks = (group.rank(), group.size()) if group is not None else (0, 1)
-    entries = dict(_flattened(_with_states(state_dict)))
+    entries = {name: value.full_tensor() if isinstance(value, DTensor) else value
+               for name, value in _flattened(_with_states(state_dict))}
     sizes = [0] * ranks
     owner = {}
     for name in sorted(entries, key=lambda name: (-_bytes(entries[name]), name)):
@@ -159,6 +161,8 @@ def _put(states: Any, path: str, value: Any) -> None:
         if path in keys:
             old = states[keys[path]]
             if isinstance(old, Tensor) and isinstance(value, Tensor):
+                if isinstance(old, DTensor):
+                    value = own_rows(value, old._rows)
                 if old._array.shape != value._array.shape:
                     raise CheckpointException(f"Size mismatch for {path}: {list(value._array.shape)} in the checkpoint, "
                                               f"{list(old._array.shape)} in the state dict")

@@ -13,7 +13,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.core.write import check_inplace
 from whygrad.functional import softmax as functions
-from whygrad.functional.arguments import not_implemented
+from whygrad.functional.arguments import check_kinds, not_implemented
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.dispatch import short_along_dim
 from whygrad.functional.run import made_under_transforms, nn_function, run, with_out, write
@@ -31,6 +31,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     axis = normalize_dim(dim, input.ndim)
     if input.shape[axis] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
+    check_kinds("glu_cpu", input, "fV")
     return apply(TABLE["glu"], input, axis=axis)
 
 

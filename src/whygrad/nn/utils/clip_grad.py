@@ -53,7 +53,12 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     if not listed:
         found: Tensor = torch.tensor(0.0)
         return found
-    total = _total_norm(norm_type, *[t._array for t in listed])
+    split = [t for t in listed if hasattr(type(t), "_norm_of_all_ranks")]  # tensors of which each rank has a part
+    whole = [t._array for t in listed if not hasattr(type(t), "_norm_of_all_ranks")]
+    if split:
+        local = _total_norm(norm_type, *[t._array for t in split])
+        whole.append(split[0]._norm_of_all_ranks(local, norm_type))
+    total = _total_norm(norm_type, *whole)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "

@@ -415,16 +415,15 @@ class Audit:
                         name for name in explanation.parameters if name not in known.explanation.parameters]
         # Categories that are not told, and the category from which each follows.
         hidden = {category: cause for cause in self.watch.reported_categories() for category in CONSEQUENCES.get(cause, ())}
-        causes = [found for found in together.values() if not found.explanation.odd]
-        told = {found.explanation.category for found in causes if found.unless is None} | self.watch.reported_categories()
-        causes = [found for found in causes if not (found.unless and found.unless & told)]
+        too_general = _too_general(list(together.values()), self.watch.reported_categories())
+        causes = [found for found in together.values() if not found.explanation.odd and id(found) not in too_general]
         overruled = {category: found.explanation.category for found in causes for category in found.hides or ()}
         for found in causes:
             category = found.explanation.category
             if category not in overruled:
                 hidden |= dict.fromkeys(CONSEQUENCES.get(category, ()) if found.hides is None else found.hides, category)
         for found in together.values():
-            if found.unless and found.unless & told:
+            if id(found) in too_general:
                 continue
             cause = (hidden | overruled).get(found.explanation.category)
             if cause is None:
@@ -453,3 +452,17 @@ class Audit:
             self.watch.failed_in(f"findings, {type(subject).__name__}", error)
             self.undecided.append(subject)
         return found
+
+
+def _too_general(findings: list[Finding], told: set[str]) -> set[int]:
+    """The ids of findings beside which a more particular one is told. One with few such categories is the more particular one."""
+    told = told | {found.explanation.category for found in findings if found.unless is None and not found.explanation.odd}
+    general: set[str] = set()  # categories of findings that are told though they are general themselves
+    dropped = set()
+    for found in sorted(findings, key=lambda found: len(found.unless or ())):
+        category = found.explanation.category
+        if found.unless and found.unless & (told | (general - {category})):
+            dropped.add(id(found))
+        elif found.unless and not found.explanation.odd:
+            general.add(category)
+    return dropped

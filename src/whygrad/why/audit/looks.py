@@ -26,8 +26,8 @@ def place_matters(rerun: Rerun, straight: Example, turned: Example, size: int) -
         return
     if any(result.name in ORDERED for result in base) or not _is_elsewhere(base[-1].array, other[-1].array, size):
         return
-    if rerun.is_random(straight):  # each row has its own noise
-        return
+    if rerun.draws(straight):
+        return  # its random numbers have places in the batch
     lines = next(([a.site] for a, b in aligned(base, other) if a.is_real and _is_elsewhere(a.array, b.array, size)), [])
     yield finding("rows-apart", "wrong-dim", "a prediction depends on the sample's place in the batch",
                   f"{type(straight.module).__name__}, called {at(straight.site)}, was run again with the samples of a batch in "
@@ -66,6 +66,27 @@ def ignored_arguments(rerun: Rerun, example: Example) -> Iterator[Finding]:
                           "look at what is computed from it: rounding or an integer division may make it constant.",
                           causes=(*lines, example.site), symptom="wrong-value")
             return
+
+
+def sees_its_target(rerun: Rerun, example: Example, place: int) -> Iterator[Finding]:
+    """An argument that is the target as well (for teacher forcing): a prediction must not depend on its own target."""
+    arrays = example.arrays()
+    given = arrays[place]
+    changed = given.copy()
+    changed[:, -1] = np.roll(given[:, -1], 1)
+    base, other = rerun.run(example), rerun.run(example.changed([*arrays[:place], changed, *arrays[place + 1:]]))
+    length = given.shape[1]
+    if (changed == given).all() or not base or not other or base[-1].array.ndim < 3 or base[-1].array.shape[1] != length:
+        return
+    if differ(base[-1].array[:, -1], other[-1].array[:, -1], NOTHING):
+        yield finding("sees-past-only", "target-equals-input", "every prediction sees what it is to predict",
+                      f"Argument number {place + 1} of {type(example.module).__name__} {at(example.site)} is the target itself. "
+                      "Run again "
+                      "with another value at the last place, it gave another prediction for the last place: each prediction "
+                      "depends on "
+                      "its own target, and the model learns to copy.",
+                      "give the decoder the targets one place late: a start token, and all targets but the last.",
+                      causes=(example.site,), symptom="wrong-value")
 
 
 def _has_influence(base: list[Result], other: list[Result]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.cli import version
+from whygrad.base.own_version import own_version
 from whygrad.why.engine import description
 from whygrad.why.sections.text import count_of
 
@@ -34,7 +34,7 @@ def run_info(script: str | None, watch: Any, ended: str) -> str:
         entries["trained parameters"] = f"{len(watch.audit.parameters()):,}"
     ran_on = description()
     entries["engine"] = f"{ran_on['name']} {ran_on['version']} ({ran_on['device']})"
-    entries["versions"] = (f"whygrad {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+    entries["versions"] = (f"whygrad {own_version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
                            f"{platform.system()} {platform.machine()}")
     rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(text)}</dd></div>" for name, text in entries.items())
     return f'<section id="run" class="sheet" aria-label="Run"><h2>Run</h2><dl>{rows}</dl></section>'

@@ -33,7 +33,7 @@ def main():
         for t in range(12):
             a = rng.integers(2)
             s2, r = env.step(a)
-            buffer.append((s, a, s2))
+            buffer.append((s, a, s2))  #C
             s = s2
             if len(buffer) >= 16:
                 pick = rng.integers(0, len(buffer), 16)

@@ -7,6 +7,7 @@ from whygrad.why.audit.subjects.aliases import Aliases
 from whygrad.why.audit.subjects.attention import Attention
 from whygrad.why.audit.subjects.autocasting import Autocasting
 from whygrad.why.audit.subjects.batches import Batches
+from whygrad.why.audit.subjects.choices import Choices
 from whygrad.why.audit.subjects.clipping import Clipping
 from whygrad.why.audit.subjects.constants import Constants
 from whygrad.why.audit.subjects.coverage import Coverage
@@ -55,4 +56,4 @@ SUBJECTS: tuple[type[Subject], ...] = (
     Targets, Pairing, LossInputs, Modes, Layers, Structure, Settings, Loading, Aliases, Curvature, Memory, Functions,
     Distributed, Replicas, Freezing, Initialization, Padding, Detaching, Sequences, Statements, Attention,
     Layout, Indexing, Dependence, Coverage, Unused, Samples, Constants, Signs, Selection, Decay,
-    Batches, Twins, Unheld)
+    Batches, Twins, Unheld, Choices)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, finding, listed
-from whygrad.why.audit.looks import ignored_arguments, place_matters
+from whygrad.why.audit.looks import ignored_arguments, place_matters, sees_its_target
 from whygrad.why.audit.observation import Call, ModuleCall, of_outermost, tensors_of
 from whygrad.why.audit.provenance import Made
 from whygrad.why.audit.rerun import ROUNDING, Example, Rerun, Result, aligned, differ, example_of
@@ -34,10 +34,13 @@ MIXED = 0.05
 # Calls that choose among their inputs: what was not chosen has no influence.
 CHOOSING = SELECTING | STEPWISE | {"argmax", "topk", "where", "one_hot", "gumbel_softmax", "multinomial"}
 CHOOSING |= {"argmin", "argsort", "bucketize"}
+# Calls that hide places.
+MASKING = {"masked_fill", "masked_fill_", "where", "triu", "tril"}
 # More particular findings of what these checks see.
 PARTICULAR = {"custom-backward", "wrong-dim", "data-constant", "masked-all", "target-equals-input", "input-degenerate",
               "output-constant", "argument-unused", "detach", "dropout-all", "zero-factor", "zero-local-derivative",
-              "init-symmetric", "saturated", "target-shifted", "term-without-influence", "diverged", "nan-forward"}
+              "init-symmetric", "saturated", "target-shifted", "term-without-influence", "diverged", "nan-forward",
+              "value-unused"}
 # The lines between the last result that is right and the first that is not, that are named.
 MAX_SUSPECTS = 3
 
@@ -58,6 +61,8 @@ class Dependence(Subject):
         self._examples: dict[int, Example] = {}
         self._are_samples: dict[int, bool] = {}
         self._shifted: dict[int, list[bool]] = {}
+        # By module and place of an argument: how often it was the target.
+        self._own: dict[tuple[int, int], int] = {}
         # Sizes of batches that loaders take out of their data in random order.
         self._shuffled: set[int] = set()
         self._seen: set[str] = set()
@@ -87,6 +92,10 @@ class Dependence(Subject):
         if not is_tensor(target) or target.requires_grad:
             return
         for key, example in self._examples.items():
+            labels = array_of(target)
+            for i, given in enumerate(example.arrays()[1:] if labels.dtype.kind in "iu" else (), 1):
+                if given.ndim == 2 and given.size == labels.size and (given.reshape(-1) == labels.reshape(-1)).all():
+                    self._own[key, i] = self._own.get((key, i), 0) + 1
             seen = self._shifted.setdefault(key, [])
             if len(seen) < MAX_TARGETS and (arrays := example.arrays()):
                 seen.append(_is_next(arrays[0], array_of(target)))
@@ -97,6 +106,7 @@ class Dependence(Subject):
                 continue
             shifted = self._shifted.get(key, [])
             looks = [self._rows] * self._are_samples[key] + [self._next] * (len(shifted) >= 3 and all(shifted))
+            looks += [partial(sees_its_target, place=i) for (of, i), count in self._own.items() if of == key and count >= 3]
             looks += [self._inputs, ignored_arguments, self._weights]
             for found in (found for look in looks for found in look(rerun, example)):
                 found.unless = PARTICULAR
@@ -158,6 +168,8 @@ class Dependence(Subject):
         self._seen.add("sees-past-only")
         if differ(base[-1].array[:, :last + 1], other[-1].array[:, :last + 1]):
             lines = _breaking(base, other, lambda a, b: _past_differs(a, b, length, last))
+            masks = dict.fromkeys(result.site for result in base if result.name in MASKING)
+            lines += [site for site in masks if site not in lines][:2]
             yield finding("sees-past-only", "target-equals-input", "every prediction sees what it is to predict",
                           f"The targets are the inputs of {type(example.module).__name__} {at(example.site)}, moved by one. Run "
                           f"again with other values after place {last}, it gave other predictions for the places before: each "

@@ -18,7 +18,7 @@ from whygrad.why.causes import at, describe_cause, is_sampling
 from whygrad.why.engine import causes_of, is_node, is_tensor, size_of, source_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.locations import expression_at, locate, source_lines
-from whygrad.why.program_text import argument_text, parse_expression
+from whygrad.why.program_text import argument_text, lines_matching, parse_expression
 from whygrad.why.record import Cause, Site
 from whygrad.why.rules.altered import CONSTANT
 from whygrad.why.run_facts import drop_oldest, ledger_of
@@ -62,6 +62,8 @@ class Detaching(Subject):
         self._sampled: dict[Site, tuple[Cause, set[int]]] = {}
         # By line: rounds in which a gradient reached a sample, whose derivative is zero.
         self._drawn: dict[Site, set[int]] = {}
+        # Cells that a model has called since the last backward, by module and line.
+        self._cells: set[tuple[int, Site]] = set()
         # By module and line of its calls since the last backward: the number of its output's node, and why an argument has no
         # history although it was computed from parameters; by line of that cause what was found.
         self._unrolled: dict[tuple[int, Site], list[tuple[int, Cause | None]]] = {}
@@ -118,16 +120,19 @@ class Detaching(Subject):
             calls.append((node.seq, cause))
             del calls[MAX_PRODUCTS:]
             self._kinds[id(call.module)] = type(call.module).__name__
+            if call.depth and len(tensors_of(call)) > 1:  # a cell that a model gives an input and a state
+                self._cells.add((id(call.module), call.site))
 
     def backward_begun(self, backward: Any, root: Any) -> None:
         self._visited = set()
 
     def backward_done(self, trace: Any) -> None:
-        """A layer that was called for each time step, of which only the last call has got a gradient."""
-        for (module, _), calls in self._unrolled.items():
+        """A layer that was called for each time step, of which no call has passed a gradient on to the one before."""
+        for (module, at_site), calls in self._unrolled.items():
             reached = [sequence in self._visited for sequence, _ in calls]
             causes = [cause for _, cause in calls[1:]]
-            if len(calls) >= MIN_UNROLLED and reached[-1] and not any(reached[:-1]) and all(causes):
+            is_cut = not any(reached[:-1]) or ((module, at_site) in self._cells and all(reached))
+            if len(calls) >= MIN_UNROLLED and reached[-1] and all(causes) and is_cut:
                 cause = causes[-1]
                 assert cause is not None
                 assert cause.site is not None
@@ -135,6 +140,7 @@ class Detaching(Subject):
                 known[3].add(self.audit.round)
                 drop_oldest(self._forgotten, MAX_SITES)
         self._unrolled = {}
+        self._cells.clear()
 
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         if self._unrolled:
@@ -181,13 +187,16 @@ class Detaching(Subject):
     def findings(self) -> Iterator[Finding]:
         for site, (cause, kind, count, rounds) in self._forgotten.items():
             if len(rounds) >= MIN_ROUNDS:
+                here = locate(site)
+                callers = [] if here is None or here.function in ("forward", "<module>") else lines_matching(
+                    here.file, rf"(?<!def )\b{re.escape(here.function)}\(")
                 yield finding("detached", "detach", "no gradient flows back through time",
                               f"{kind} is called {count} times in a row, each time with its own earlier result, but that is "
-                              f"taken out of the graph by {cause.detail} {at(site)} every time: only the last of the {count} "
-                              f"calls gets a gradient, in {count_of(len(rounds), 'observed step')}, and nothing can be learned "
-                              "over time.",
+                              f"taken out of the graph by {cause.detail} {at(site)} every time: none of the {count} calls passes "
+                              f"a gradient on to the one before, in {count_of(len(rounds), 'observed step')}, and nothing can be "
+                              "learned over time.",
                               "detach the state between sequences (once before the loop), not at each step of one.",
-                              causes=(site,), symptom="no-update")
+                              causes=(site, *callers[:2]), symptom="no-update")
         for site, (text, made, rounds) in self._weights.items():
             if len(rounds) >= MIN_ROUNDS:
                 yield finding("detached", "missing-detach", "a weight of the policy's gradient is not detached",

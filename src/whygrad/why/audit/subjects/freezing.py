@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import weakref
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_tensor, notes_of
-from whygrad.why.locations import expression_at, locate, source_lines
-from whygrad.why.program_text import lines_matching
+from whygrad.why.locations import expression_at, locate, location_of_line, source_lines
+from whygrad.why.program_text import lines_matching, statements
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest, was_reached
 
@@ -76,6 +77,7 @@ class Freezing(Subject):
 
     def findings(self) -> Iterator[Finding]:
         yield from self._idle_adapters()
+        yield from self._by_a_part_of_names()
         for module in self._outputs.values():
             weights = [p for p in module._parameters.values() if p is not None]
             owner = self.audit.modules.owner(weights[0])
@@ -100,6 +102,32 @@ class Freezing(Subject):
                 f"{count_of(record.steps, 'step')} it stays as it was drawn at random.",
                 "freeze the pretrained layers only, and let the new ones require grad.",
                 at=record.stepped_at, causes=(frozen_at[-1], made, record.made_at), parameters=names)
+
+    def _by_a_part_of_names(self) -> Iterator[Finding]:
+        """`if "enc" in name: p.requires_grad = False` also finds dec.enc_attn."""
+        for root in list(self.audit.modules.roots.values()):
+            record = self._trainer_of(root)
+            here = None if record is None else locate(record.stepped_at)
+            for statement in statements(here.file) if record is not None and here is not None else ():
+                word = _word_of(statement)
+                if word is None or here is None or record is None:
+                    continue
+                found: dict[int, list[str]] = {}
+                for name, p in root.named_parameters():
+                    place = next((i for i, part in enumerate(name.split(".")) if word in part), None)
+                    if place is not None and not p.requires_grad:
+                        found.setdefault(place, []).append(name)
+                names = [name for place, several in found.items() if place for name in several]
+                if len(found) > 1 and 0 in found and len({name.split(".")[0] for name in found[0]}) == 1:
+                    line = location_of_line(here.file, statement.lineno)
+                    yield finding("new-layer", "frozen", "more is frozen than the part that is named",
+                                  f"Line {line.line} freezes each parameter whose name contains {word!r}: those of "
+                                  f"`{found[0][0].split('.')[0]}`, but also {count_of(len(names), 'parameter')} elsewhere "
+                                  f"({listed(names)}), which stay as they were made.",
+                                  f"compare the beginning: name.startswith('{found[0][0].split('.')[0]}.').",
+                                  at=record.stepped_at, causes=(line, *[location_of_line(here.file, statement.lineno + 1)]),
+                                  parameters=names)
+                    return
 
     def _trainer_of(self, root: Any) -> OptimizerRecord | None:
         """The optimizer that trains other parameters of a model."""
@@ -143,3 +171,13 @@ class Freezing(Subject):
     def _is_loaded(self, module: Any) -> bool:
         known = self._loaded.get(id(module))
         return known is not None and known() is module
+
+
+def _word_of(statement: ast.stmt) -> str | None:
+    """The word of `if word in name: p.requires_grad = False`."""
+    test = statement.test if isinstance(statement, ast.If) else None
+    if not isinstance(statement, ast.If) or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.In):
+        return None
+    body = "\n".join(map(ast.unparse, statement.body))
+    word = test.left.value if isinstance(test.left, ast.Constant) else None
+    return word if isinstance(word, str) and re.search(r"requires_grad(_\(False| = False)", body) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +17,15 @@ from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
-from whygrad.why.program_text import lines_matching
+from whygrad.why.program_text import lines_matching, statement_of
 from whygrad.why.record import Site
 
 MIN_ROUNDS = 4
 # Samples of a batch from which on they are compared with each other.
 MIN_BATCH = 8
+# Elements of a table whose rows and columns are compared; means of its columns, in deviations, that are far apart.
+MAX_TABLE, FAR_APART = 1_000_000, 2.0
+MEASURING, RESHAPING = {"mean", "std", "var", "std_mean", "var_mean"}, {"flatten", "reshape", "view", "unfold"}
 # Features whose range is kept.
 MAX_FEATURES = 4096
 # Functions that take a part of a tensor.
@@ -37,6 +42,8 @@ class InputHistory:
         self.site: Site | None = None
         self.made: Made | None = None
         self.kind = ""
+        # Tables that were seen, and those whose rows have mean 0 and deviation 1, while their columns stand far apart.
+        self.tables = self.by_rows = 0
         self.batch = 0
         # The smallest and largest value of all, and of each feature.
         self.low, self.high = float("inf"), float("-inf")
@@ -49,12 +56,12 @@ class InputHistory:
         self.highs: np.ndarray | None = None
 
 
-    def note_use(self, call: ModuleCall, used: set[int]) -> None:
+    def note_use(self, call: ModuleCall, used: dict[int, weakref.ref[Any]]) -> None:
         """Remember which arguments of forward no function was given."""
         code = getattr(type(call.module).forward, "__code__", None)
         names = () if code is None else code.co_varnames[1:code.co_argcount]
         given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-        unused = {name for name, x in given.items() if is_tensor(x) and id(x) not in used}
+        unused = {name for name, x in given.items() if is_tensor(x) and (id(x) not in used or used[id(x)]() is not x)}
         self.unused = unused if self.unused is None else self.unused & unused
 
 
@@ -71,7 +78,7 @@ class Inputs(Subject):
         # The lines that seed, and the rounds in which they did; loaders that were iterated: line, rounds, number of batches.
         self._seeds: dict[Site, set[int]] = {}
         # Ids of the tensors that were given to functions since a model was last called.
-        self._used: set[int] = set()
+        self._used: dict[int, weakref.ref[Any]] = {}
         self._loaders: dict[Site, tuple[set[int], int]] = {}
 
     def seeded(self, site: Site) -> None:
@@ -106,6 +113,9 @@ class Inputs(Subject):
             history.batches.add(self.audit.round)
             if not history.has_other_samples:
                 history.has_other_samples = not all(_has_equal_rows(array_of(x)) for x in tensors_of(call))
+        if array.ndim == 2 and min(array.shape) >= MIN_BATCH and array.dtype.kind == "f" and size_of(t) <= MAX_TABLE:
+            history.tables += 1
+            history.by_rows += _is_standardized_by_rows(array)
         for x in tensors_of(call):  # a second argument may say what the first does not
             values = array_of(x)
             if values.size and values.dtype.kind in "fiu" and not history.low < history.high:
@@ -118,20 +128,40 @@ class Inputs(Subject):
             history.lows, history.highs = lows, highs
 
         history.note_use(call, self._used)
-        self._used = set()
+        self._used = {}
 
     def called(self, call: Call) -> None:
-        self._used.update(map(id, tensors_of(call)))
+        # Weak references: a later tensor may get the address of one that is gone.
+        self._used.update((id(x), weakref.ref(x)) for x in tensors_of(call))
 
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
 
+    def _first_batch_only(self) -> Iterator[Finding]:
+        """A loop over a loader that ends with its first turn."""
+        for site, (rounds, batches) in self._loaders.items():
+            here = locate(site)
+            loop = statement_of(here)
+            if here is None or batches < 2 or len(rounds) < MIN_ROUNDS or not isinstance(loop, ast.For):
+                continue
+            last = loop.body[-1]
+            if isinstance(last, (ast.Break, ast.Return)):
+                line = location_of_line(here.file, last.lineno, here.function)
+                yield finding("data-varies", "data-unreached", "only the first batch of each pass is used",
+                              f"The loop over a loader of {batches} batches {at(site)} ends in its first turn, by "
+                              f"`{ast.unparse(last)}` in line {line.line}, in each of {len(rounds)} passes: the "
+                              " other batches are never trained on.", "let it stand behind the loop.", causes=(line, site),
+                              symptom="wrong-value")
+                return
+
     def findings(self) -> Iterator[Finding]:
+        yield from self._first_batch_only()
         for history in self.histories.values():
             if len(history.rounds) < MIN_ROUNDS:
                 continue
             yield from self._unused(history)
             yield from self._scaled_twice(history)
+            yield from self._by_rows(history)
             if history.low == history.high:
                 yield self._degenerate(history)
             elif len(history.fingerprints) == 1:
@@ -140,6 +170,21 @@ class Inputs(Subject):
                 yield self._equal_samples(history)
             elif history.lows is not None and history.highs is not None:
                 yield from self._constant_features(history, history.lows == history.highs)
+
+    def _by_rows(self, history: InputHistory) -> Iterator[Finding]:
+        chain = [] if history.made is None else [history.made, *history.made.ancestors()]
+        lines = [made.site for made in chain if made.name in MEASURING]
+        if history.tables >= MIN_ROUNDS and history.by_rows == history.tables and lines and not any(
+                made.name in RESHAPING for made in chain):
+            yield finding("input-informative", "wrong-dim", "a table is standardized by rows, not by columns",
+                          f"Each sample that {type(history.module).__name__} is given {at(history.site)} has mean 0 and "
+                          "deviation 1 over "
+                          f"its features, by {at(lines[-1])}, while the features themselves stay far apart (their means differ "
+                          "by more "
+                          "than they vary). What all features of a sample have in common is lost, and the features are not "
+                          "brought "
+                          "to one scale.", "take mean and deviation over the samples: dim=0.", at=history.site,
+                          causes=(*list(dict.fromkeys(lines))[:3], history.site), symptom="wrong-value")
 
     def _scaled_twice(self, history: InputHistory) -> Iterator[Finding]:
         chain = [] if history.made is None else [history.made, *history.made.ancestors()]
@@ -243,6 +288,13 @@ class Inputs(Subject):
         """True if the program says that it overfits one batch on purpose."""
         here = locate(site)
         return here is not None and any("overfit" in line.lower() for line in source_lines(here.file))
+
+
+def _is_standardized_by_rows(values: np.ndarray) -> bool:
+    if np.abs(values.mean(1)).max() > 1e-3 or np.abs(values.std(1) - 1).max() > 0.1:
+        return False
+    deviations = values.std(0)
+    return bool((deviations > 0).all() and np.median(np.abs(values.mean(0)) / deviations) > FAR_APART)
 
 
 def _has_equal_rows(values: np.ndarray) -> bool:

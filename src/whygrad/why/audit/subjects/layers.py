@@ -127,7 +127,7 @@ class Layers(Subject):
         if call.depth and "BatchNorm" not in kind:
             return
         given = next((x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)), None)
-        if not call.depth:
+        if not call.depth and is_grad_enabled():  # an evaluation may have batches of another size
             self._batch = shape_of(given)[0] if given is not None and len(shape_of(given)) > 1 else 0
         if "BatchNorm" in kind and module.training:
             self._note_batch_norm(module, call)

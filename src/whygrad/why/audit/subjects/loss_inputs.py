@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from whygrad.why.audit.finding import Finding, finding
-from whygrad.why.audit.observation import Call
+from whygrad.why.audit.observation import Call, of_functions
+from whygrad.why.audit.provenance import lines_of
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import Tensor, array_of, end_of, is_node, is_tensor, source_of
+from whygrad.why.engine import Tensor, array_of, causes_of, end_of, is_node, is_tensor, size_of, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, BOUNDED, VIEWS, is_pass_through, row_name, rows_with
-from whygrad.why.record import Site
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
+from whygrad.why.record import Reference, Site
 from whygrad.why.run_facts import drop_oldest
 
 MIN_CALLS = 2
@@ -22,6 +26,9 @@ MAX_SITES = 64
 BETWEEN = (VIEWS | BOUNDED | rows_with("picking") | (ARITHMETIC & {"add"})
            | {"gather", "index", "getitem", "flatten", "contiguous", "clone"})
 MAX_DISTANCE = 12
+# Losses whose targets are probabilities, and the number of values from which on two of them are labels.
+BINARY, MIN_LABELS = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}, 8
+PRODUCTS = ("mul", "__mul__", "__rmul__")
 # What activations can give, and losses that measure a distance to a number.
 RANGES = {"relu": (0.0, float("inf")), "sigmoid": (0.0, 1.0), "tanh": (-1.0, 1.0)}
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
@@ -50,11 +57,23 @@ class LossInputs(Subject):
         self._inputs: dict[Site, LossInput] = {}
         # Logarithms of what is a logarithm already: the line of the outer one, and of the inner one.
         self._logs: dict[Site, tuple[int, Site]] = {}
+        # By line: how often prediction and target were exchanged; how often targets were no probabilities. Logarithms of labels.
+        self._exchanged: dict[Site, int] = {}
+        self._beyond: dict[Site, int] = {}
+        self._target_lines: dict[Site, list[Site]] = {}
+        self._log_of_labels: dict[int, tuple[Reference, Site]] = {}
 
     def loss_called(self, call: Call) -> None:
-        prediction = call.argument(0, "input")
+        prediction, target = call.argument(0, "input"), call.argument(1, "target")
         if not is_tensor(prediction) or not prediction.requires_grad:
+            if is_tensor(prediction) and is_tensor(target) and target.requires_grad:
+                self._note_exchanged(call, prediction)
             return
+        if call.name.rpartition(".")[2] in BINARY and is_tensor(target) and not target.requires_grad and size_of(target):
+            values = array_of(target)
+            if values.min() < 0 or values.max() > 1:
+                self._beyond[call.site] = self._beyond.get(call.site, 0) + 1
+                self._target_lines[call.site] = lines_of(self.audit.provenance.of(target))[:3]
         known = self._inputs.get(call.site)
         if known is None:
             known = self._inputs[call.site] = LossInput(call.name.rpartition(".")[2], call.site)
@@ -73,6 +92,25 @@ class LossInputs(Subject):
         self._note_range(known, chain, call)
         look = _look(array_of(prediction))
         known.looks[look] = known.looks.get(look, 0) + 1
+
+    def _note_exchanged(self, call: Call, given: Tensor) -> None:
+        """A loss that is no distance is given data in place of the prediction, and the prediction in place of the target."""
+        if call.name.rpartition(".")[2] in BINARY | {"nll_loss", "cross_entropy"} and not causes_cut(given):
+            self._exchanged[call.site] = self._exchanged.get(call.site, 0) + 1
+
+    @of_functions("log", *PRODUCTS)
+    def called(self, call: Call) -> None:
+        """Labels of which the logarithm is taken, and by which a prediction is multiplied: the two were exchanged."""
+        if call.name.rpartition(".")[2] == "log":
+            given = call.args[0] if call.args else None
+            if is_tensor(given) and not given.requires_grad and size_of(given) >= MIN_LABELS and _are_labels(array_of(given)):
+                self._log_of_labels[id(call.result)] = Reference(call.result), call.site
+                drop_oldest(self._log_of_labels, MAX_SITES)
+        elif self._log_of_labels and call.result.requires_grad:
+            for x in call.args:
+                known = self._log_of_labels.get(id(x))
+                if known is not None and known[0]() is x:
+                    self._exchanged[known[1]] = self._exchanged.get(known[1], 0) + 1
 
     def _note_range(self, known: LossInput, chain: list[tuple[str, Site]], call: Call) -> None:
         """Count targets that the activation before the loss cannot give."""
@@ -96,6 +134,25 @@ class LossInputs(Subject):
         for known in self._inputs.values():
             if known.calls >= MIN_CALLS:
                 yield from self._judge(known)
+        for site, count in self._exchanged.items():
+            if count >= MIN_CALLS:
+                here = locate(site)
+                users = [] if here is None or here.function == "<module>" else lines_matching(
+                    here.file, rf"(?<!def )\b{re.escape(here.function)}\(")
+                yield finding("loss-input", "wrong-loss-input", "prediction and target are exchanged",
+                              f"What stands in place of the prediction {at(site)} is data, and what stands in place of the "
+                              "target is "
+                              "computed from parameters: the logarithm is taken of the labels. This loss is no likelihood; it "
+                              "drives "
+                              "the predictions to 0 or 1.", "exchange the two arguments.",
+                              causes=(*users[:3], site), symptom="wrong-value")
+        for site, count in self._beyond.items():
+            if count >= MIN_CALLS:
+                yield finding("loss-input", "wrong-loss-input", "the targets of a binary cross-entropy are no probabilities",
+                              f"Targets {at(site)} lie below 0 or above 1 (labels of -1 and 1, say): the loss is no likelihood, "
+                              "has no "
+                              "lower bound, and falls for ever.", "give it labels of 0 and 1.",
+                              causes=(*self._target_lines.get(site, ()), site), symptom="wrong-value")
         for site, (count, inner) in self._logs.items():
             if count >= MIN_CALLS:
                 yield finding("loss-input", "log-softmax-twice", "a logarithm is taken twice",
@@ -116,6 +173,8 @@ class LossInputs(Subject):
 
         if known.beyond is not None and known.beyond[1] > 0.1:
             (name, place), share = known.beyond
+            layers = self.audit.modules.made_at_called(place, lambda module: type(module).__name__.lower() == name)
+            criterion = (*layers[-2:], *criterion)
             yield report("output-range", "targets lie beyond what the output can reach",
                          f"{share:.0%} of the targets of {loss} {at(known.site)} lie outside of what {name} {at(place)} can give "
                          f"({RANGES[name][0]:g} to {RANGES[name][1]:g}): they can never be predicted, and there the gradient "
@@ -165,6 +224,17 @@ class LossInputs(Subject):
                          f"{where} expects the logarithm of the rate (log_input=True) and takes exp itself, but is given exp "
                          f"{at(made['exp'])}: exp of exp.",
                          "give it the log-rate, or set log_input=False.", made["exp"])
+
+
+def causes_cut(t: Tensor) -> bool:
+    """Whether a tensor was computed from parameters."""
+    return any(cause.behind for cause in causes_of(t))
+
+
+def _are_labels(values: np.ndarray) -> bool:
+    """Whether an array has two values only, which are nearly 0 and 1."""
+    low, high = float(values.min()), float(values.max())
+    return 0 <= low < 0.1 and 0.9 < high <= 1.1 and bool(((values == low) | (values == high)).all())
 
 
 def _from(name: str, site: Site | None) -> str:

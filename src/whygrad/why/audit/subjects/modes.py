@@ -14,7 +14,7 @@ from whygrad.why.audit.observation import Call, ModuleCall
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import array_of, is_grad_enabled, is_inference_mode_enabled, notes_of
+from whygrad.why.engine import array_of, is_grad_enabled, is_inference_mode_enabled, is_tensor, notes_of, shape_of
 from whygrad.why.library_design import is_library_file
 from whygrad.why.locations import SourceLocation, locate, location_of_line
 from whygrad.why.program_text import called_name, statements
@@ -66,6 +66,8 @@ class Modes(Subject):
         self._mode_is_set: set[int] = set()
         self._trained_at: dict[int, Site] = {}
         self._train_lines: set[tuple[str, int]] = set()
+        # Lines that take argmax over one element.
+        self._of_one: dict[Site, tuple[int, Any]] = {}
         # Models that were trained, and are called in training mode without gradients since: module, line, rounds.
         self._guides: dict[int, tuple[Any, Site, set[int]]] = {}
         self._not_set: dict[int, Any] = {}
@@ -175,6 +177,10 @@ class Modes(Subject):
         self._last_called = None
 
     def argmax_called(self, call: Call) -> None:
+        given, dim = call.args[0] if call.args else None, call.argument(1, "dim")
+        if is_tensor(given) and isinstance(dim, int) and shape_of(given) and shape_of(given)[dim] == 1:
+            calls = self._of_one.get(call.site, (0, None))[0]
+            self._of_one[call.site] = calls + 1, self._last_called
         self._note_evaluation(call)
 
     def _note_evaluation(self, call: Call) -> None:
@@ -245,6 +251,13 @@ class Modes(Subject):
 
     def findings(self) -> Iterator[Finding]:
         yield from self._own_train()
+        for site in self._of_one:
+            yield finding("evaluation-mode", "values-constant", "argmax over one element is always 0",
+                          f"argmax {at(site)} is taken over a dimension of size 1: it is 0 whatever the model says, and what is "
+                          "counted "
+                          "with it says nothing.", "one output is a score: compare it with a threshold (logits > 0), or give the "
+                                                   "model "
+                          "an output for each class.", causes=(site,), symptom="wrong-value")
         yield from self._not_iterated()
         yield from self._noisy_guides()
         for mode in self._modes.values():

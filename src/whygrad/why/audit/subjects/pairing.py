@@ -15,6 +15,8 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import Tensor, array_of, is_node, is_tensor, shape_of, source_of
 from whygrad.why.gradient_flow import row_name
+from whygrad.why.locations import locate
+from whygrad.why.program_text import lines_matching
 from whygrad.why.record import Reference, Site
 from whygrad.why.run_facts import drop_oldest
 
@@ -82,7 +84,7 @@ class Pairing(Subject):
 
     @of_outermost
     def module_called(self, call: ModuleCall) -> None:
-        if call.depth == 0:
+        if call.depth == 0 and any(True for _ in call.module.parameters()):  # else a transform of the data, or a loss
             self._calls += 1
             inputs = [x for x in (*call.args, *call.kwargs.values()) if is_tensor(x)]
             self._input = inputs[0] if inputs and self._calls == 1 else None
@@ -170,12 +172,16 @@ class Pairing(Subject):
                 yield self._unrelated(site, pair)
             for where, rounds in pair.turns.items():
                 if len(rounds) >= MIN_ROUNDS and not pair.is_turned_with:
+                    here = locate(site)
+                    by_library = here is not None and where[0] is not None and "site-packages" in where[0].co_filename
+                    lines = lines_matching(here.file, r"(transform|aug)\w*\(\w") if here is not None and by_library else []
                     yield finding("pairs", "labels-shuffled", "pictures are turned, and their targets are not",
                                   f"The inputs were flipped or turned {at(where)} in {count_of(len(rounds), 'observed step')}, "
                                   "the "
                                   f"targets of {pair.name} {at(site)}, which have a value for each pixel, never: they no longer "
                                   "lie "
-                                  "on what they describe.", "turn both by the same draw.", at=site, causes=(where, site),
+                                  "on what they describe.", "turn both by the same "
+                                                            "draw.", at=site, causes=(*lines[:2], where, site),
                                   symptom="wrong-value")
                     break
             if pair.counting == pair.rounds:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from whygrad.why.audit.finding import Finding, count_of, finding
+from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.scheduler_record import SchedulerRecord
 from whygrad.why.audit.series import Series
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
+from whygrad.why.engine import grad_of
 from whygrad.why.locations import locate
 from whygrad.why.program_text import argument_text, lines_matching
 from whygrad.why.record import Site
@@ -37,9 +38,15 @@ class Rate:
         self.record = record
         self.values = Series()
         self.steps_at_nothing = 0
+        # Of several groups: the greatest rate, and the number of steps in which it was nothing.
+        self.of_groups: dict[int, tuple[float, int]] = {}
 
     def note(self, number: int) -> None:
         rates = [float(group["lr"]) for group in self.record.groups if "lr" in group]
+        if len(rates) > 1:
+            for i, rate in enumerate(rates):
+                greatest = max(self.of_groups.get(i, (0.0, 0))[0], abs(rate))
+                self.of_groups[i] = greatest, self.of_groups.get(i, (0.0, 0))[1] + (abs(rate) <= NOTHING)
         if rates:
             rate = max(rates)
             self.values.add(number, rate)
@@ -92,6 +99,7 @@ class Rates(Subject):
     def findings(self) -> Iterator[Finding]:
         for rate in self.rates.values():
             yield from self._nothing(rate)
+            yield from self._nothing_for_a_group(rate)
             yield from self._in_defaults(rate)
             yield from self._inverted(rate.record)
         for known in self.audit.schedulers.values():
@@ -113,9 +121,30 @@ class Rates(Subject):
                               causes=(known.made_at, *known.callers[:1]), symptom="wrong-value")
                 return
 
+    def _nothing_for_a_group(self, rate: Rate) -> Iterator[Finding]:
+        record, scheduler = rate.record, self._scheduler_of(rate.record)
+        still = [i for i, (_, steps) in rate.of_groups.items() if steps >= 0.8 * rate.values.count]
+        if record.steps < MIN_STEPS or not still or len(still) == len(rate.of_groups) or still[0] >= len(record.groups):
+            return
+        if not rate.of_groups[still[0]][0] and not record.groups[still[0]].get("initial_lr"):
+            return  # the program gives it no rate, and means that
+        names = [self.audit.name_of(p) for p in record.groups[still[0]]["params"] if p.requires_grad and grad_of(p) is not None]
+        if not names:
+            return
+        sites = [] if scheduler is None else [scheduler.made_at, *scheduler.callers[:1], *_lambda_sites(scheduler.scheduler)]
+        yield finding("rate", "learning-rate-zero", "the learning rate of a group of parameters is nothing",
+                      f"In {rate.of_groups[still[0]][1]} of {count_of(rate.values.count, 'step')} of {record.kind}, made "
+                      f"{at(record.made_at)}, the rate of group {still[0]} ({listed(names)}) was 0, and that of others was not: "
+                      "these "
+                      "parameters get gradients, and stay as they are.",
+                      "give the group a rate, or freeze it if that is meant.", at=record.stepped_at,
+                      causes=(*sites, *_written_rates(record), record.made_at), parameters=names)
+
     def _in_defaults(self, rate: Rate) -> Iterator[Finding]:
         record, values = rate.record, rate.values
         here = locate(record.stepped_at)
+        if record.optimizer is None:
+            return  # it was let go of, and has no defaults any more
         if record.steps < MIN_STEPS or values.least != values.greatest or _default_rate(record) == self._defaults[id(record)]:
             return
         lines = [] if here is None else lines_matching(here.file, r"\.defaults\[")
@@ -225,6 +254,19 @@ class Rates(Subject):
                               "time).",
                               at=known.stepped_at, causes=(known.made_at, others[0].made_at))
             return
+        following = next((r for r in trained if r.first_round > record.last_round and r.held_ids & record.held_ids
+                          and self._scheduler_of(r) is None), None)
+        if following is not None and known.last_round > following.first_round and known.steps >= 2:
+            yield finding("schedule", "schedule-wrong", "this schedule goes on with an optimizer that no longer steps",
+                          f"{known.kind}, made {at(known.made_at)}, belongs to the optimizer made {at(record.made_at)}, which "
+                          "made its "
+                          f"last step before another one, made {at(following.made_at)} for the same parameters, took over. The "
+                          f"schedule is still stepped {at(known.stepped_at)}, and the rate of the new one never changes.",
+                          "make a new scheduler for the new optimizer, or add the parameters to the old one (add_param_group).",
+                          at=known.stepped_at,
+                          causes=(*following.callers[:1], following.made_at, known.stepped_at, known.made_at),
+                          symptom="wrong-value")
+            return
         # One that a function made beside what was wanted of it is left alone: others of that line are stepped.
         is_dropped = any(other.steps and other.made_at == known.made_at for other in self.audit.schedulers.values())
         if not known.steps and record.steps >= 2 * MIN_STEPS and not self._is_part_of_another(known) and not is_dropped:
@@ -290,6 +332,9 @@ def _written_rates(record: OptimizerRecord) -> list[Any]:
     return [] if here is None else lines_matching(here.file, r"""\[["']lr["']\]\s*[*/+-]?=[^=]""")
 
 
-def _lambda_sites(scheduler: Any) -> list[Site]:
-    """The functions that a LambdaLR calls."""
-    return [(function.__code__, 0) for function in vars(scheduler).get("lr_lambdas", ()) if hasattr(function, "__code__")]
+def _lambda_sites(scheduler: Any) -> list[Any]:
+    """The functions that a LambdaLR calls, and their lines that divide integers."""
+    codes = [function.__code__ for function in vars(scheduler).get("lr_lambdas", ()) if hasattr(function, "__code__")]
+    divisions = [here for code in codes for here in lines_matching(code.co_filename, r"\w\s*//\s*\w")
+                 if here.line in {line for _, _, line in code.co_lines()}]
+    return [*divisions[:2], *[(code, 0) for code in codes]]

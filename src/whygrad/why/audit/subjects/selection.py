@@ -39,7 +39,8 @@ class Selection(Subject):
         self._add(site)
 
     def _add(self, site: Site) -> None:
-        if site[0] is not None and len(self._files) < MAX_FILES:
+        is_own = site[0] is not None and "site-packages" not in site[0].co_filename
+        if is_own and len(self._files) < MAX_FILES:
             self._files.add(site[0].co_filename)
 
     def was_seen(self, check: str) -> bool:
@@ -51,9 +52,32 @@ class Selection(Subject):
                 self._add(record.stepped_at)
         for file in self._files:
             tree = syntax_tree(file)
+            yield from self._monitors(file, tree)
             for node in ast.walk(tree) if tree is not None else ():
                 if isinstance(node, ast.If) and _keeps(node):
                     yield from self._keeping(file, tree, node)
+
+    def _monitors(self, file: str, tree: ast.Module | None) -> Iterator[Finding]:
+        """EarlyStopping(monitor="val_loss", mode="max"), and the like."""
+        for call in ast.walk(tree) if tree is not None else ():
+            given = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)} if isinstance(
+                call, ast.Call) else {}
+            what, mode = given.get("monitor", given.get("metric_for_best_model")), given.get("mode")
+            if "greater_is_better" in given:
+                mode = "max" if given["greater_is_better"] else "min"
+            if not isinstance(call, ast.Call) or not isinstance(what, str) or mode not in ("min", "max"):
+                continue
+            self._seen = True
+            is_error, is_merit = bool(ERRORS.search(what)), bool(MERITS.search(what))
+            if is_error != is_merit and is_error == (mode == "max"):
+                line = location_of_line(file, call.lineno)
+                yield finding("selection", "selection-reversed", "the worst weights are kept, not the best",
+                              f"{called_name(call)} in line {line.line} waits for `{what}` to become "
+                              f"{'larger' if is_error else 'smaller'}: it takes the worst measurement for the best one, and "
+                              "stops, or "
+                              "keeps the weights, when training goes well.",
+                              f'use mode="{"min" if is_error else "max"}".', causes=(line,),
+                              symptom="wrong-value")
 
     def _keeping(self, file: str, tree: ast.Module | None, node: ast.If) -> Iterator[Finding]:
         """`if value < best: best = value; keep the weights`."""

@@ -7,15 +7,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from whygrad.why.audit.finding import Finding, count_of, finding, listed
 from whygrad.why.audit.optimizer_record import OptimizerRecord
 from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
-from whygrad.why.engine import address_of, causes_of, is_module, size_of
+from whygrad.why.engine import address_of, array_of, causes_of, is_module, is_tensor, size_of
 from whygrad.why.locations import locate
 from whygrad.why.program_text import lines_matching
 
 MIN_STEPS = 5
+# An eps of an adaptive optimizer from which on it may decide the size of the steps.
+LARGE_EPS = 1e-2
 # Names that look like requires_grad.
 MISSPELLED = re.compile(r"requires?_?grads?(ient)?s?")
 # Hooks of one function on one module from which on they pile up.
@@ -53,6 +57,7 @@ class Settings(Subject):
             return
         for record in self.audit.optimizers.values():
             yield from self._dampened(record)
+            yield from self._adaptive(record)
             yield from self._misspelled(record)
         yield from self._one_cycle()
         for root in list(self.audit.modules.roots.values()):
@@ -106,18 +111,49 @@ class Settings(Subject):
                               "use dampening=0 (the default).", at=record.stepped_at, causes=(record.made_at,))
                 return
 
+    def _adaptive(self, record: OptimizerRecord) -> Iterator[Finding]:
+        """Options of Adam and its relatives: averages of squares that forget faster than those of gradients, a large eps."""
+        state = vars(record.optimizer).get("state", {}) if record.optimizer is not None else {}
+        squares = [array_of(values["exp_avg_sq"]) for values in state.values()
+                   if isinstance(values, dict) and is_tensor(values.get("exp_avg_sq"))]
+        for group in record.groups:
+            betas, eps = group.get("betas"), group.get("eps", 0.0)
+            if isinstance(betas, (tuple, list)) and len(betas) == 2 and betas[0] >= 0.99 and betas[0] > betas[1]:
+                yield finding("options", "option-disables", "the two factors of the averages are exchanged",
+                              f"{record.kind}, made {at(record.made_at)}, has betas=({betas[0]:g}, {betas[1]:g}): the average of "
+                              "the "
+                              "gradients remembers a thousand steps, and that of their squares ten; each step is as large as the "
+                              "last gradient was small, in the direction of old ones.",
+                              "use betas=(0.9, 0.999).", at=record.stepped_at, causes=(record.made_at, *record.callers[:1]),
+                              symptom="wrong-value")
+                return
+            typical = max([float(np.sqrt(np.abs(values)).mean()) for values in squares if values.size], default=0.0)
+            if eps >= LARGE_EPS and eps > 10 * typical > 0:
+                yield finding("options", "option-disables", "eps makes all steps small",
+                              f"{record.kind}, made {at(record.made_at)}, has eps={eps:g}. It divides by the root of the average "
+                              "square "
+                              f"of the gradients, {typical:.2g} here, plus eps: so eps decides, and the steps are "
+                              f"{eps / typical:.0f} "
+                              "times smaller than the rate means them to be.",
+                              "use eps=1e-8 (the default).", at=record.stepped_at, causes=(record.made_at, *record.callers[:1]),
+                              symptom="wrong-value")
+                return
+
     def _one_cycle(self) -> Iterator[Finding]:
         for known in self.audit.schedulers.values():
             total = getattr(known.scheduler, "total_steps", None)
             record = next((r for r in self.audit.optimizers.values() if r.optimizer is known.optimizer), None)
             if known.kind == "OneCycleLR" and isinstance(total, int) and record is not None and known.steps < 0.3 * total and (
                     record.steps >= 0.8 * total):
+                here = locate(known.made_at)  # Lightning steps a schedule once per epoch, unless it is told otherwise
+                told = [] if here is None else lines_matching(here.file, r"[\"']lr_scheduler[\"']")
                 yield finding("options", "schedule-wrong", "the schedule is stepped too seldom",
                               f"OneCycleLR, made {at(known.made_at)}, is meant for {total} steps, but was stepped "
                               f"{count_of(known.steps, 'time')} {at(known.stepped_at)} in {count_of(record.steps, 'step')} "
                               "of the optimizer: the learning rate stays near its small beginning.",
-                              "call scheduler.step() after every batch (OneCycleLR counts batches).",
-                              causes=(known.stepped_at, known.made_at), symptom="wrong-value")
+                              "call scheduler.step() after every batch (OneCycleLR counts batches)"
+                              + (', with "interval": "step" in what configure_optimizers() returns.' if told else "."),
+                              causes=(known.stepped_at, known.made_at, *told[:2]), symptom="wrong-value")
 
     def _piled_up(self, path: str, module: Any) -> Iterator[Finding]:
         codes = Counter(getattr(getattr(hook, "hook", hook), "__code__", None) for hook in module._forward_hooks.values())

@@ -15,8 +15,8 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, causes_of, is_grad_enabled, is_node, is_tensor, shape_of, size_of, source_of
 from whygrad.why.gradient_flow import leaves_from
-from whygrad.why.locations import locate
-from whygrad.why.program_text import parse_expression, statement_of, targets_of
+from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.program_text import lines_matching, parse_expression, statement_of, targets_of
 from whygrad.why.record import Site, alive_behind
 from whygrad.why.run_facts import drop_oldest
 
@@ -25,6 +25,7 @@ MAX_SITES, MAX_WAITING, MAX_SIZE = 256, 256, 4_000_000
 MIN_ELEMENTS = 4
 # Names of quantities that cannot be negative, and that are never made larger on purpose.
 DISTANCES = re.compile(r"(^|[._])(kld?|mse|mae|l1|l2|penalty)(_(loss|div|divergence|term|penalty|reg))?$", re.IGNORECASE)
+ENTROPIES = re.compile(r"(^|[._])ent(ropy)?(_(loss|bonus|term))?$", re.IGNORECASE)
 PROBABILITIES = re.compile(r"log_?p|logprob|ratio|surr", re.IGNORECASE)
 GAINS = re.compile(r"adv|reward|return|\bret|\bR\b|\bG\b|delta|\btd|gain", re.IGNORECASE)
 SUBTRACTIONS = {"sub", "__sub__", "__rsub__", "subtract"}
@@ -58,6 +59,8 @@ class Signs(Subject):
         # By line: rounds, and whether the gradient of each element of the difference (or product) was positive, or the same.
         self._products: dict[Site, dict[int, bool]] = {}
         self._differences: dict[Site, dict[int, bool]] = {}
+        # What is differentiated at present.
+        self._root: Any = None
         # The difference that was computed last, and by its line the one that reduces it to a number.
         self._last_difference: Site | None = None
         self._reduced: dict[Site, Site] = {}
@@ -105,6 +108,12 @@ class Signs(Subject):
                 self._wait(node, Waiting("judged", call.site, (call.module, kind)))
                 return
 
+    def backward_begun(self, backward: Any, root: Any) -> None:
+        self._root = root if self.audit.is_observing and is_node(root) else None
+
+    def backward_done(self, trace: Any) -> None:
+        self._root = None
+
     def node_ran(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
         waiting = self._waiting.pop(node.seq, None) if self._waiting else None
         if waiting is None:
@@ -120,7 +129,8 @@ class Signs(Subject):
         elif waiting.kind == "product":
             self._products.setdefault(waiting.site, {})[self.audit.round] = low >= 0
         elif waiting.kind == "difference":
-            self._differences.setdefault(waiting.site, {})[self.audit.round] = low == high
+            is_all = self._root is not None and leaves_from([node]) == leaves_from([self._root])  # else it is one part of a loss
+            self._differences.setdefault(waiting.site, {})[self.audit.round] = low == high and is_all
         elif low > 0 or high < 0:
             module, kind = waiting.about
             signs = self._judged.setdefault(id(module), (module, {}))[1].setdefault(kind, [])
@@ -138,7 +148,18 @@ class Signs(Subject):
 
     def _distances(self) -> Iterator[Finding]:
         for site, known in self._scalars.items():
-            if len(known.rounds) < MIN_ROUNDS or not known.gradients or (name := _bound_to(site)) is None:
+            if len(known.rounds) < MIN_ROUNDS or not known.gradients:
+                continue
+            if self._has_policy() and (bonus := _bound_to(site, ENTROPIES)) and all(
+                    g > 0 for g in known.gradients) and not known.negative:
+                yield finding("signs", "loss-negated", "the entropy of the policy is made smaller",
+                              f"`{bonus}` {at(site)} enters the loss with a positive factor in each of "
+                              f"{count_of(len(known.rounds), 'observed step')}: beside a policy gradient it is a bonus for "
+                              "trying, "
+                              "but here the policy is punished for it, and settles on one action early.",
+                              "subtract it: loss = policy_loss - beta * entropy.",
+                              causes=(*self._sums(site), site), symptom="wrong-value")
+            if (name := _bound_to(site, DISTANCES)) is None:
                 continue
             if known.negative == known.count and all(g > 0 for g in known.gradients):
                 how = (f"`{name}` {at(site)} was negative in each of {count_of(len(known.rounds), 'observed step')}; a "
@@ -153,21 +174,27 @@ class Signs(Subject):
                           f"{how}. Each step of the optimizer makes it larger, without end.", "change the sign.",
                           causes=(site,), symptom="wrong-value")
 
+    def _has_policy(self) -> bool:
+        """Whether the probabilities of actions are multiplied by what they have brought."""
+        return any(len(rounds) >= MIN_ROUNDS and _sides(site) is not None for site, rounds in self._products.items())
+
+    def _sums(self, site: Site) -> list[SourceLocation]:
+        """The lines that use the name that a line binds, behind it."""
+        here = locate(site)
+        statement = statement_of(here)
+        return [] if here is None or statement is None else [
+            line for name in targets_of(statement) for line in lines_matching(here.file, rf"[-+*]\s*{re.escape(name)}\b")
+            if line.line > here.line][:2]
+
     def _policy(self) -> Iterator[Finding]:
         for site, rounds in self._products.items():
-            here = locate(site)
-            expression = None if here is None else parse_expression(here.expression)
-            if len(rounds) < MIN_ROUNDS or not isinstance(expression, ast.BinOp) or not isinstance(expression.op, ast.Mult):
-                continue
-            sides = [ast.unparse(expression.left), ast.unparse(expression.right)]
-            chances = [side for side in sides if PROBABILITIES.search(side)]
-            gains = [side for side in sides if GAINS.search(side) and side not in chances]
-            if len(chances) != 1 or len(gains) != 1:
+            sides = _sides(site) if len(rounds) >= MIN_ROUNDS else None
+            if sides is None:
                 continue
             is_negated = sum(side.startswith("-") for side in sides) % 2
             if (is_negated and not any(rounds.values())) or (not is_negated and all(rounds.values())):
                 yield finding("signs", "loss-negated", "the steps make rewarded actions less likely",
-                              f"`{chances[0].lstrip('-')}` times `{gains[0].lstrip('-')}` {at(site)} enters the loss with a "
+                              f"`{sides[0].lstrip('-')}` times `{sides[1].lstrip('-')}` {at(site)} enters the loss with a "
                               f"positive factor in {count_of(len(rounds), 'observed step')}: the optimizer makes the loss "
                               "smaller, "
                               "so what was rewarded becomes less likely.",
@@ -202,6 +229,18 @@ class Signs(Subject):
             return
 
 
+def _sides(site: Site) -> tuple[str, str] | None:
+    """The two factors of a policy gradient at a line: the probability of an action, and what it has brought."""
+    here = locate(site)
+    expression = None if here is None else parse_expression(here.expression)
+    if not isinstance(expression, ast.BinOp) or not isinstance(expression.op, ast.Mult):
+        return None
+    sides = [ast.unparse(expression.left), ast.unparse(expression.right)]
+    chances = [side for side in sides if PROBABILITIES.search(side)]
+    gains = [side for side in sides if GAINS.search(side) and side not in chances]
+    return (chances[0], gains[0]) if len(chances) == len(gains) == 1 else None
+
+
 def _has_data(call: Call) -> bool:
     """Whether a call has one operand with a gradient, and one of the same shape that nothing trained has made."""
     tensors = [x for x in call.args if is_tensor(x)]
@@ -216,8 +255,8 @@ def _behind(t: Any) -> list[Any]:
     return [*leaves_from([x for x in found if is_node(x)]), *(x for x in found if not is_node(x))]
 
 
-def _bound_to(site: Site) -> str | None:
-    """The name that is bound to the very result of a call, if it means what cannot be negative."""
+def _bound_to(site: Site, names_of: re.Pattern[str]) -> str | None:
+    """The name that is bound to the very result of a call, if it is one of those."""
     here = locate(site)
     statement = statement_of(here)
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) else None
@@ -225,4 +264,4 @@ def _bound_to(site: Site) -> str | None:
     if value is None or expression is None or here is None or ast.unparse(expression) != ast.unparse(value):
         return None
     names = [here.function] if isinstance(statement, ast.Return) else targets_of(statement)
-    return next((name for name in names if DISTANCES.search(name)), None)
+    return next((name for name in names if names_of.search(name)), None)

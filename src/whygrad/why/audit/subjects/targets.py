@@ -25,6 +25,8 @@ MAX_CLASSES, MIN_PER_CLASS = 64, 8
 MAX_SITES = 64
 # The smoothing of labels from which on they say nothing.
 ALL_SMOOTHED = 0.99
+# Places of sequences that are compared with their targets.
+MIN_PLACES = 4
 # A batch for which two columns are compared.
 MIN_BATCH = 8
 MAX_KINDS = 5
@@ -52,6 +54,7 @@ class TargetHistory:
         self.made: Made | None = None
         # Calls whose target was the model's input: as a whole, or as one of its columns; what made that input.
         self.equal = 0
+        self.behind = 0  # calls whose target was the input one place before
         self.in_window = 0
         self.leaks: dict[int, int] = {}
         self.compared = 0
@@ -82,7 +85,7 @@ class Targets(Subject):
 
     def module_called(self, call: ModuleCall) -> None:
         if type(call.module).__name__ == "Embedding":
-            self._vocabularies.add(call.module.num_embeddings)
+            self._vocabularies.add(getattr(call.module, "num_embeddings", 0))
         if call.depth == 0:
             self._input = next((x for x in call.args if is_tensor(x)), None)
 
@@ -169,8 +172,10 @@ class Targets(Subject):
         history.input_made = self.audit.provenance.of(self._input)
         history.input_kind = given.dtype.kind
         is_equal = (given.size == values.size and given.dtype == values.dtype
-                    and bool((given.reshape(-1) == values.reshape(-1)).all()))
+                    and bool((given.reshape(-1) == values.reshape(-1))[_counted(values, history)].all()))
         history.equal += is_equal
+        if given.ndim == 2 and given.size == values.size and given.shape[1] >= MIN_PLACES and values.dtype.kind in "iu":
+            history.behind += bool((values.reshape(given.shape)[:, 1:] == given[:, :-1]).all()) and not is_equal
         if (given.ndim in (2, 3) and given.dtype == values.dtype and values.size * 2 <= given.size
                 and values.shape[0] == given.shape[0]):
             last = given[:, -1] if given.ndim == 2 or given.shape[1] > given.shape[2] else given[:, :, -1]
@@ -234,6 +239,15 @@ class Targets(Subject):
                           f"identical to the model's input: {how}. The model learns to copy its input.",
                           "keep the target apart: clone before changing in place; shift the sequence by one for the next token.",
                           at=history.site, causes=(*before[:3], history.site), symptom="wrong-value")
+            return
+        if history.behind == history.compared:
+            yield finding("targets-apart", "target-equals-input", "the target is the input one place before",
+                          f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} at each "
+                          "place was "
+                          "the model's input at the place before it, which the model has seen: it learns to remember, and not to "
+                          "predict what comes next. Inputs and targets are exchanged, or moved the wrong way.",
+                          "x = tokens[:, :-1], y = tokens[:, 1:].", at=history.site, causes=(*before[:3], history.site),
+                          symptom="wrong-value")
             return
         if history.in_window == history.compared and before and history.made is not None and history.input_made is not None and (
                 history.input_made not in list(history.made.ancestors())):
@@ -346,6 +360,12 @@ def _determined_by(given: np.ndarray, target: np.ndarray) -> list[int]:
     with np.errstate(all="ignore"):
         correlation = (centred * y[:, None]).sum(0) / np.sqrt((centred**2).sum(0) * (y**2).sum())
     return np.flatnonzero(np.abs(correlation) > 0.99999).tolist()
+
+
+def _counted(values: np.ndarray, history: TargetHistory) -> np.ndarray:
+    """Which targets count: all but those of the ignored index, if any does."""
+    counted = values.reshape(-1) != (-100 if history.ignored is None else history.ignored)
+    return counted if values.dtype.kind in "iu" and counted.any() else np.ones(values.size, bool)
 
 
 def _before_common(first: Made | None, second: Made | None) -> list[Site]:

@@ -17,7 +17,7 @@ from whygrad.why.audit.subject import Subject
 from whygrad.why.causes import at, describe_cause
 from whygrad.why.engine import end_of, is_node, is_parameter, is_tensor, shape_of, size_of, source_of
 from whygrad.why.gradient_flow import ARITHMETIC, leaves_from, row_name, summands_of
-from whygrad.why.locations import expression_at, locate
+from whygrad.why.locations import SourceLocation, expression_at, locate
 from whygrad.why.program_text import lines_matching, statement_of, targets_of
 from whygrad.why.record import Site
 from whygrad.why.run_facts import drop_oldest
@@ -79,6 +79,7 @@ class Terms(Subject):
         # Losses of a model in training, by line: those of this round, and whether in each round only the last was differentiated.
         self._is_training = False
         self._in_turn: dict[Site, list[int]] = {}
+        self._by_functions: set[Site] = set()  # lines of loss functions
         self._only_last: dict[Site, dict[int, int]] = {}
         # The number of elements that each loss averages over; backward passes in each round, by line.
         self._counts: dict[Site, set[int]] = {}
@@ -100,6 +101,8 @@ class Terms(Subject):
             drop_oldest(self._counts, MAX_SITES)
         source = source_of(call.result) if is_tensor(call.result) else None
         if is_node(source) and size_of(call.result) == 1:
+            if len(self._by_functions) < MAX_SITES:
+                self._by_functions.add(call.site)
             if self._is_training and self.audit.is_observing:
                 self._in_turn.setdefault(call.site, []).append(source.seq)
             self._losses[source.seq] = call.name.rpartition(".")[2], call.site
@@ -194,7 +197,9 @@ class Terms(Subject):
         for cause in causes:
             is_cut = cause.kind in CUTTING or (
                 cause.kind == "non-differentiable-op" and not SAMPLING.search(cause.detail))
-            if is_cut and (cause.kind == "no-create-graph" or any(reference() is not None for reference in cause.behind)):
+            is_term = not _is_update(node) if cause.kind == "no-create-graph" else any(
+                reference() is not None for reference in cause.behind)
+            if is_cut and is_term:
                 _, _, rounds = self._cut.setdefault(cause.site, (cause, self._site, set()))
                 rounds.add(self.audit.round)
             elif cause.kind == "frozen" and cause.site is not None:
@@ -328,15 +333,20 @@ class Terms(Subject):
                           causes=(*made[-2:], site), symptom="zero")
 
     def _never_differentiated(self) -> Iterator[Finding]:
+        used = {id(statement) for site in self._used if (statement := statement_of(locate(site))) is not None}
         for site, rounds in self._unused.items():
             here = locate(site)
             if site in self._used or len(rounds) < MIN_ROUNDS or here is None:
                 continue
             statement = statement_of(here)
+            if id(statement) in used:
+                continue  # a part of what the statement computes, that it detaches itself
             names = targets_of(statement)
             named = next((name for name in names if NAMED_LOSS.search(name)), None)
             if isinstance(statement, ast.Expr) and not isinstance(statement.value, (ast.Call, ast.Await)):
                 named = ast.unparse(statement)  # `loss + penalty`, whose result nobody keeps
+            if named is None and self._is_left(site, here, names):
+                named = next(iter(names))
             if named is None or ".item()" in statement_text(here) or "float(" in statement_text(here):
                 continue
             losses = [loss.site for loss in self.audit.losses.values()]
@@ -348,6 +358,12 @@ class Terms(Subject):
                           + "It has no effect on any parameter.",
                           f"add it to the loss that is differentiated, or call {named}.backward().",
                           at=losses[0] if losses else site, causes=(site, *losses[:1]))
+
+    def _is_left(self, site: Site, here: SourceLocation, names: set[str]) -> bool:
+        """Whether a loss function has made a value that is bound to a name, and that nobody reads as a number."""
+        name = re.escape(next(iter(names), ""))
+        return site in self._by_functions and len(names) == 1 and not lines_matching(
+            here.file, rf"\b{name}\.(item|detach|data|tolist|mean|sum|backward)\b|[\[({{,]\s*{name}\s*[:,}})]")
 
     def _only_the_last(self) -> Iterator[Finding]:
         for site, rounds in self._only_last.items():
@@ -442,6 +458,16 @@ class Terms(Subject):
                               at=site,
                               causes=(site, *(term.site for term in terms[:1]), None if record is None else record.stepped_at),
                               symptom="wrong-value", odd="backward(" in expression_at(site) or "_grad" in expression_at(site))
+
+
+def _is_update(node: Any) -> bool:
+    """Whether a sum is a parameter and what an inner step of an optimizer added to it: no term of a loss."""
+    while is_node(node) and row_name(node) in ("add", "sub"):
+        rest = [edge for edge in node.edges if edge is not None]
+        if len(rest) != 1:
+            return False
+        node = end_of(rest[0])
+    return not is_node(node)
 
 
 def statement_text(here: Any) -> str:

@@ -80,10 +80,12 @@ class Twins(Subject):
     def findings(self) -> Iterator[Finding]:
         for site, known in self._pairs.items():
             if len(known.same) >= MIN_ROUNDS and not known.other:
-                yield finding("twins", "self-compared", "what is compared is the same",
-                              f"The two tensors that are compared {at(site)} were equal in each of "
-                              f"{count_of(len(known.same), 'observed step')}: they are results of one model for one input "
-                              f"({' and '.join(at(s) for s in known.sites)}). It says nothing that something is like itself.",
-                              "give one of the calls what it is meant to get: another view of the sample, another model (the "
-                              "teacher).", at=site, causes=(*known.sites, site), symptom="wrong-value")
+                found = finding("twins", "self-compared", "what is compared is the same",
+                                f"The two tensors that are compared {at(site)} were equal in each of "
+                                f"{count_of(len(known.same), 'observed step')}: they are results of one model for one input "
+                                f"({' and '.join(at(s) for s in known.sites)}). It says nothing that something is like itself.",
+                                "give one of the calls what it is meant to get: another view of the sample, another model (the "
+                                "teacher).", at=site, causes=(*known.sites, site), symptom="wrong-value")
+                found.unless = {"module-aliased"}
+                yield found
                 return

@@ -17,9 +17,16 @@ from whygrad.why.locations import SourceLocation, location_of_line
 from whygrad.why.program_text import called_name, syntax_tree
 
 MAX_CLASSES = 64
+# Names of what is computed from the end.
+RETURNS = re.compile(r"ret|adv|gae|discount", re.IGNORECASE)
+# Functions that begin a sequence of random numbers.
+SEEDING = {"manual_seed", "seed", "default_rng", "RandomState"}
 # Names of values that are there to change what is computed.
 WORKING = re.compile(r"mask|length|weight|gamma|lambd|\blam\b|alpha|beta|temperature|margin|decay|\bdones?\b|terminal|"
                      r"momentum|warm|dropout|discount|entropy|smooth|\btau\b|reward", re.IGNORECASE)
+# Calls whose result is computed for its value: not a device, a seed, an optimizer, a module, a hook's handle.
+COMPUTING = re.compile(r"torch\.(?!device|manual_seed|seed|Generator|compile|load|set_)[a-z_]+$|F\.|self\.(?!register_|log)|"
+                       r"torch\.(nn\.functional|linalg|fft|special)\.")
 # Ways to reach attributes without naming them.
 BY_ITERATION = re.compile(r"\.(children|named_children|modules|named_modules|_modules|buffers|named_buffers)\b|__dict__|\bvars\(|"
                           r"getattr\(|Sequential\)")
@@ -47,7 +54,7 @@ class Unused(Subject):
         return not all(map(is_library_file, self._files))
 
     def findings(self) -> Iterator[Finding]:
-        trees = {file: tree for file in self._files if (tree := syntax_tree(file)) is not None}
+        trees = {file: tree for file in self._files if "site-packages" not in file and (tree := syntax_tree(file)) is not None}
         names = {kind.__name__: module for kind, module in self._modules.items()}
         loaded = set().union(*[_loaded(tree, ast.Name) for tree in trees.values()])
         attributes = set().union(*[_loaded(tree, ast.Attribute) for tree in trees.values()])
@@ -63,6 +70,8 @@ class Unused(Subject):
                     yield from self._arguments(file, node, loaded | attributes)
                     yield from self._variables(file, node)
                     yield from self._results(file, node, tree)
+                    yield from self._seeded(file, node)
+                    yield from self._in_reverse(file, node)
 
     def _attributes(self, file: str, of: ast.ClassDef, module: Any, loaded: set[str]) -> Iterator[Finding]:
         for name, line in _stored(of):
@@ -116,7 +125,9 @@ class Unused(Subject):
             target, value = statement.targets[0], statement.value
             calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
             if isinstance(target, ast.Name):
-                names = [target.id] if any(ast.unparse(call.func).startswith(("torch.", "F.", "self.")) for call in calls) else []
+                computes = (function.name == "forward" or trains) and any(
+                    COMPUTING.match(ast.unparse(call.func)) for call in calls)
+                names = [target.id] if computes else []
             else:
                 is_own = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in own
                 is_read_elsewhere = len([n for n in ast.walk(tree) if called_name(n) == called_name(value)]) > 1
@@ -130,6 +141,46 @@ class Unused(Subject):
                     yield self._found(location_of_line(file, statement.lineno), f"`{name}` of {function.name}() is never used",
                                       f"`{name}` gets a value {{here}}, and no line of {function.name}() reads it",
                                       *[location_of_line(file, node.lineno) for node in later[:4]])
+
+    def _seeded(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """A dataset that seeds with one number for each sample."""
+        for call in ast.walk(function) if function.name == "__getitem__" else ():
+            if called_name(call) in SEEDING and isinstance(call, ast.Call) and call.args and all(
+                    isinstance(argument, ast.Constant) for argument in call.args):
+                line = location_of_line(file, call.lineno)
+                yield finding("options-read", "draws-repeated", "the same random numbers are drawn for each sample",
+                              f"`{ast.unparse(call)}` in line {line.line} seeds anew for each sample, and always with the same "
+                              "number: "
+                              "what is drawn after it is the same for all samples and in all epochs.",
+                              "seed once, outside of __getitem__, or with a number that depends on the sample and the epoch.",
+                              causes=(line, *[location_of_line(file, n) for n in (line.line + 1, line.line + 2)]),
+                              symptom="wrong-value")
+                return
+
+    def _in_reverse(self, file: str, function: ast.FunctionDef) -> Iterator[Finding]:
+        """Returns that are computed from the last to the first, and never turned round."""
+        text = ast.unparse(function)
+        for loop in ast.walk(function):
+            backwards = loop.iter if isinstance(loop, ast.For) else None
+            if not isinstance(loop, ast.For) or called_name(backwards) != "reversed" or not isinstance(backwards, ast.Call):
+                continue
+            for call in ast.walk(loop):
+                name = ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (
+                    call.func.attr == "append") else ""
+                is_sequence = isinstance(backwards.args[0], (ast.Name, ast.Attribute)) or RETURNS.search(name)
+                if not name or not is_sequence or not re.search(rf"(stack|tensor|cat)\(\[?{re.escape(name)}\b", text):
+                    continue
+                turned = rf"reversed\({re.escape(name)}\)|{re.escape(name)}\[::-1\]|{re.escape(name)}\.reverse\(|flip\("
+                if not re.search(turned, text):
+                    yield finding("options-read", "labels-shuffled", f"`{name}` stands in the reverse order",
+                                  f"`{name}` of {function.name}() is filled from the last element of "
+                                  f"`{ast.unparse(backwards.args[0])}` to the first (line {loop.lineno}), and is not turned "
+                                  "round: "
+                                  "its first element belongs to the last one, and so on.",
+                                  f"turn it round: {name}.reverse() behind the loop, or insert(0, ...).",
+                                  causes=(location_of_line(file, getattr(call, "lineno", loop.lineno)),
+                                          location_of_line(file, loop.lineno)), symptom="wrong-value")
+                    return
 
     def _late_bound(self, file: str, loop: ast.For) -> Iterator[Finding]:
         """Functions that a loop makes and keeps, and that read its variable when they run."""
@@ -161,9 +212,9 @@ class Unused(Subject):
 
 
 def _loaded(tree: ast.AST, kind: type[ast.Name | ast.Attribute]) -> set[str]:
-    """The names, or the attributes, that are read."""
+    """The names, or the attributes, that are read, or deleted on purpose."""
     return {node.id if isinstance(node, ast.Name) else node.attr for node in ast.walk(tree)
-            if isinstance(node, kind) and isinstance(node.ctx, ast.Load)}
+            if isinstance(node, kind) and isinstance(node.ctx, (ast.Load, ast.Del))}
 
 
 def _stored(of: ast.ClassDef) -> Iterator[tuple[str, int]]:
