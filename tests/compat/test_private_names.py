@@ -119,6 +119,22 @@ def test_printing_of_subclasses(text: str) -> None:
     assert ours == theirs
 
 
+def _accumulate_hooks(t: Any) -> Any:
+    x = t.ones(2, requires_grad=True)
+    seen = [x._post_accumulate_grad_hooks]
+    handle = x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    seen.append(len(x._post_accumulate_grad_hooks))
+    (x * 2).sum().backward()
+    handle.remove()
+    x._post_accumulate_grad_hooks = None
+    (x * 2).sum().backward()
+    return seen, t.autograd._is_checkpoint_valid()
+
+
+def test_hooks_after_accumulation() -> None:
+    assert _accumulate_hooks(whygrad) == _accumulate_hooks(torch)
+
+
 def test_classes_that_are_not_there() -> None:
     """They are classes for isinstance, or an ImportError for a program that is prepared for it: never modules."""
     theirs, ours = on_both("""

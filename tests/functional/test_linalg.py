@@ -217,6 +217,8 @@ def test_einsum_other_forms() -> None:
     check(lambda lib, a, b: lib.einsum(a, [0, 1], b, [2, 1], [0, 2]), [normal(2, 3), normal(4, 3)], check_node=False)
     check(lambda lib, a: lib.einsum(a, [0, ...], [..., 0]), [normal(2, 3, 4)], check_node=False)
     check(lambda lib, a, b: lib.einsum("i,i->i", a, b), [normal(3).astype(np.float32), normal(3)], check_node=False)
+    # A sum of one product is no product of matrices, which would want one dtype.
+    check(lambda lib, a, b: lib.einsum("ij,jk->ik", a, b), [normal(2, 1).astype(np.float32), normal(1, 3)], check_node=False)
     z = normal(2, 3) + 1j * normal(2, 3)
     check(lambda lib, a, b: lib.einsum("ij,kj->ik", a, b), [z, z[:1]], check_node=False)
 

@@ -25,7 +25,8 @@ explain, for the programs are correct ("alarm": it has).
 # Programs of one library, and imported names that are not the distribution's.
 DISTRIBUTIONS = {"ignite": "pytorch-ignite", "pyro": "pyro-ppl", "backpack": "backpack-for-pytorch",
                  "open_clip": "open-clip-torch", "kan": "pykan", "blitz": "blitz-bayesian-pytorch", "laplace": "laplace-torch",
-                 "neuralop": "neuraloperator"}
+                 "neuralop": "neuraloperator", "rtdl": "rtdl-revisiting-models", "torch_frame": "pytorch-frame",
+                 "titans": "titans-pytorch"}
 PAGE = HERE.parents[1] / "docs" / "libraries.md"
 
 

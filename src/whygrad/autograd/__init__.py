@@ -35,6 +35,7 @@ from whygrad.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from whygrad.autograd.inspection import is_checkpoint_valid as _is_checkpoint_valid
 from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
 from whygrad.base.unsupported import absent_from

@@ -6,7 +6,13 @@ from heapq import heappop, heappush
 from typing import Any
 
 from whygrad.core.engine import Backward, count_dependencies
+from whygrad.core.modes import grad_state
 from whygrad.core.node import AccumulateGrad, Node, NodeInterface
+
+
+def is_checkpoint_valid() -> bool:
+    """Whether a backward may run inside of the one that runs: not if that one is for some inputs only."""
+    return grad_state.running is None or not grad_state.running.limited
 
 
 def will_execute(this: Backward, node: NodeInterface) -> bool:

@@ -69,6 +69,7 @@ HOMES = {
     "torch.utils._foreach_utils": "whygrad.utils._foreach_utils",
     "torch.utils.deterministic": "whygrad.functional.determinism",
     "torch.utils._pytree": "whygrad.base.pytree",
+    "torch.utils._python_dispatch": "whygrad.compat.python_dispatch",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.data._utils.collate": "whygrad.utils.data.collate",
     "torch.utils.data._utils.fetch": "whygrad.utils.data.fetch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import sys
 from collections.abc import Callable
@@ -94,6 +95,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.onnx.symbolic_helper": {"parse_args": register},
     # There is nothing to configure, so decorated functions are returned unchanged.
     "torch._dynamo.config": {"patch": decorate},
+    "torch._dynamo.utils": {"disable_cache_limit": contextlib.nullcontext},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
@@ -110,7 +112,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "onnx",
     "package", "quantization", "sparse.semi_structured",
-    "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils._mode_utils", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension",
     "utils.data.graph", "utils.file_baton",
     "utils.jit", "utils.mobile_optimizer", "utils.show_pickle",

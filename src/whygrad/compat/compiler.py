@@ -55,6 +55,11 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return (lambda function: api.disabled(function, reason)) if fn is None else api.disabled(fn, reason)
 
 
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """torch._disable_dynamo: `disable` with the function first."""
+    return disable(fn, recursive)
+
+
 def allow_in_graph(fn: Any) -> Any:
     return fn
 

@@ -14,7 +14,7 @@ from whygrad.base.unsupported import absent, missing
 _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
     **dict.fromkeys(("set_printoptions", "get_printoptions"), "base.printing"),
-    **dict.fromkeys(("compile",), "compat.compiler"),
+    **dict.fromkeys(("_disable_dynamo", "compile"), "compat.compiler"),
     **dict.fromkeys(("cond",), "compat.control_flow"),
     **dict.fromkeys(("DisableTorchFunctionSubclass",), "overrides"),
     **dict.fromkeys(("vmap",), "func"),

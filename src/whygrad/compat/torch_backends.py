@@ -59,7 +59,7 @@ _LIBRARIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "mkl": ({}, {"is_available": False}),
     "mps": ({}, {"is_available": False, "is_built": False, "is_macos_or_newer": False}),
     "openmp": ({}, {"is_available": False}),
-    "opt_einsum": ({"enabled": False, "strategy": None}, {"is_available": False}),
+    "opt_einsum": ({"enabled": False, "strategy": None}, {"is_available": False, "set_flags": None}),
     "cpu": ({}, {"get_cpu_capability": "DEFAULT"}),
     "quantized": ({"engine": "none", "supported_engines": ["none"]}, {}),
     "nnpack": ({}, {"is_available": False, "set_flags": None}),

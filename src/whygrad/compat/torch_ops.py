@@ -20,11 +20,13 @@ _TOLERATED: dict[str, dict[str, object]] = {"_torchaudio": {"is_align_available"
 
 
 class AtenOp:
-    """torch.ops.aten.<name>, and each of its overloads."""
+    """torch.ops.aten.<name>, or one of its overloads: they differ by their names alone."""
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.__name__ = self._opname = name
-        self._function = function
+    namespace = "aten"
+
+    def __init__(self, name: str, function: Callable[..., Any], overload: str = "") -> None:
+        self._opname, self._overloadname, self._function = name, overload, function
+        self.__name__ = f"{name}.{overload}" if overload else name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -39,13 +41,22 @@ class AtenOp:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    @property
+    def overloadpacket(self) -> Any:
+        return aten_op(self._opname)
+
+    _overloadpacket = overloadpacket
+
+    def name(self) -> str:
+        return f"aten::{self.__name__.removesuffix('.default')}"
+
     def overloads(self) -> list[str]:
         return ["default"]
 
     def __getattr__(self, overload: str) -> AtenOp:
-        if overload.startswith("_"):
+        if overload.startswith("_") or self._overloadname:
             raise AttributeError(overload)
-        return self
+        return AtenOp(self._opname, self._function, overload)
 
 
 @functools.cache

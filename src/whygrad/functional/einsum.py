@@ -185,13 +185,17 @@ def _without_lonely(t: Tensor, labels: Labels, others: Sequence[Labels], output:
             tuple([label for axis, label in enumerate(labels) if axis not in lonely]))
 
 
-# torch does the sums of products by bmm, and only these.
-@private(autocast=Policy("lower", lambda given: bool(set(given["a_labels"]) - set(given["kept"]))))
+def _sums(a: Tensor, a_labels: Labels, kept: Labels) -> bool:
+    """Whether products are summed, by bmm: torch multiplies elementwise where one product is the sum."""
+    return any(n != 1 for label, n in zip(a_labels, a._array.shape, strict=True) if label not in kept)
+
+
+@private(autocast=Policy("lower", lambda given: _sums(given["a"], given["a_labels"], given["kept"])))
 def _contract(a: Tensor, a_labels: Labels, b: Tensor, b_labels: Labels, kept: Labels) -> Tensor:
     if a._array.dtype is not b._array.dtype:
-        if set(a_labels) - set(kept):
+        if _sums(a, a_labels, kept):
             raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
         a, b = promote("mul", a, b)
-    elif set(a_labels) - set(kept):
+    elif _sums(a, a_labels, kept):
         check_kinds("bmm", a, "iufVc")
     return apply(TABLE["contract"], a, b, a_labels=a_labels, b_labels=b_labels, out_labels=kept)

@@ -131,6 +131,15 @@ class TensorProperties:
         raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
     @property
+    def _post_accumulate_grad_hooks(self: Any) -> dict[int, Any] | None:
+        """The hooks that `register_post_accumulate_grad_hook` has registered."""
+        return None if self._meta is None else self._meta.post_accumulate_hooks or None
+
+    @_post_accumulate_grad_hooks.setter
+    def _post_accumulate_grad_hooks(self: Any, hooks: dict[int, Any] | None) -> None:
+        self.meta.post_accumulate_hooks = {} if hooks is None else hooks
+
+    @property
     def _version(self: Any) -> int:
         version = self._lazy_version
         if type(version) is InferenceVersion:

@@ -7,7 +7,7 @@ for name in ("adabelief", "lion", "ranger", "lamb", "adan", "prodigy", "sophiah"
     # SOAP divides by what rounding leaves of zero: with its eps, an input larger by 1e-7 changes PyTorch's own loss by 1 %.
     options = {"eps": 1e-2} if name == "soap" else {}
     params = [{"params": list(model.parameters()), "use_muon": True}] if name == "muon" else model.parameters()
-    optimizer = load_optimizer(name)(params, lr=1e-2, **options)
+    optimizer = load_optimizer(name)(params, lr=1.0 if name == "prodigy" else 1e-2, **options)
     x = torch.randn(8, 4)
     for _ in range(5):
         optimizer.zero_grad()

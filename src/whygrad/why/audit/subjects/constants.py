@@ -35,6 +35,7 @@ class Line:
         self.varies = False
         self.value: float | None = None
         self.rounds: set[int] = set()
+        self.optimizers = 0  # that there were at the last one
 
     def note(self, value: float, number: int) -> None:
         self.varies = self.value is not None and self.value != value
@@ -73,6 +74,9 @@ class Constants(Subject):
         elif name in DRAWING:
             line = self._line(self._drawn, call.site, name)
             if line is not None and not line.varies:
+                if line.optimizers != len(self.audit.optimizers):  # another training begins, with the same seed on purpose
+                    line.optimizers = len(self.audit.optimizers)
+                    line.rounds.clear()
                 line.note(checksum(t), self.audit.round)
 
     def _line(self, known: dict[tuple[int, int, str], Line], site: Site, name: str) -> Line | None:
