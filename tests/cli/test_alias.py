@@ -124,7 +124,7 @@ def test_a_program_that_is_prepared_gets_its_import_error() -> None:
         except ImportError as error:
             failed.append(error)
         try:
-            import torch.distributed.fsdp
+            import torch.distributed.pipelining
         except ModuleNotFoundError as error:
             failed.append(error)
         try:

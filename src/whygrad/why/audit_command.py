@@ -21,9 +21,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="whygrad audit", usage=USAGE,
         description="Run a PyTorch program, watch every one of its first hundred steps and many of the later ones, and print on "
-        "standard error a check-list of what keeps it from learning, with the findings in full. With --steps it is ended after "
-        "the "
-        "last step: its `finally` blocks run.",
+                    "standard error a check-list of what keeps it from learning, with the findings in full. With --steps it is "
+                    "ended after the last step: its `finally` blocks run.",
         epilog="Options stand before the script: what stands behind it is given to the program. Exit code: 0 if nothing is "
         "found, 3 if something is (what is only odd counts with --strict), 1 if the program raised an error or exited with "
         "another code than 0, 2 for wrong usage. SIGTERM and Ctrl-C end the program as usual, after the check-list of what was "

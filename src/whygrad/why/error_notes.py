@@ -69,10 +69,9 @@ def graph_freed(node: Any, backward: Any) -> Note:
     return "graph-freed", (
         f"why: this backward reached {type(node).__name__}, made {at(node.site)}, a second time, and its saved values are gone: "
         f"freed.{by}{carried} Fix: if a state is carried over from an earlier step, detach() it there ({detach}; of a tuple "
-        "such as an LSTM's state each tensor); "
-        "otherwise compute that part again for each backward, or add the losses together and call backward once. "
-        "retain_graph=True on the first backward is the last resort, and no remedy for a carried state: memory and time grow "
-        "with each step."), (
+        "such as an LSTM's state each tensor); otherwise compute that part again for each backward, or add the losses together "
+        "and call backward once. retain_graph=True on the first backward is the last resort, and no remedy for a carried state: "
+        "memory and time grow with each step."), (
             node.site, None if backward is None else backward.site)
 
 

@@ -73,10 +73,10 @@ TOPICS = (
           r"(learn|train|updat)\w* (stop|stall|end)", _UPDATES, "no-update"),
     Topic(r"(reset|jump|go|set|come)\w* back|\breset|restor|forget", "weights-reset optimizer-recreated optimizer-state-lost"),
     Topic(r"optimi[sz]er|\badamw?\b|\bsgd\b|\brmsprop|momentum|\.step\b|\bsteps?\b",
-          "optimizer-recreated optimizer-state-lost step-missing not-in-optimizer learning-rate-zero "
-          "grad-cleared update-too-small layers-in-list weights-reset frozen-decayed grad-accumulated scaler-misuse "
-          "clip-misplaced clip-too-tight "
-          "parameter-in-forward leaf-replaced parameter-rewrapped scheduler-before-optimizer scheduler-per-batch schedule-wrong",
+          "optimizer-recreated optimizer-state-lost step-missing not-in-optimizer learning-rate-zero grad-cleared "
+          "update-too-small layers-in-list weights-reset frozen-decayed grad-accumulated scaler-misuse clip-misplaced "
+          "clip-too-tight parameter-in-forward leaf-replaced parameter-rewrapped scheduler-before-optimizer scheduler-per-batch "
+          "schedule-wrong",
           "no-update"),
     Topic(r"schedul|learning.?rate|\blrs?\b|warm.?up|anneal",
           "learning-rate-zero scheduler-per-batch schedule-wrong scheduler-before-optimizer update-too-small diverged"),

@@ -456,7 +456,7 @@ class Audit:
 
 def _too_general(findings: list[Finding], told: set[str]) -> set[int]:
     """The ids of findings beside which a more particular one is told. One with few such categories is the more particular one."""
-    told = told | {found.explanation.category for found in findings if found.unless is None and not found.explanation.odd}
+    told = told | {found.explanation.category for found in findings if found.unless is None}
     general: set[str] = set()  # categories of findings that are told though they are general themselves
     dropped = set()
     for found in sorted(findings, key=lambda found: len(found.unless or ())):

@@ -81,10 +81,8 @@ def sees_its_target(rerun: Rerun, example: Example, place: int) -> Iterator[Find
     if differ(base[-1].array[:, -1], other[-1].array[:, -1], NOTHING):
         yield finding("sees-past-only", "target-equals-input", "every prediction sees what it is to predict",
                       f"Argument number {place + 1} of {type(example.module).__name__} {at(example.site)} is the target itself. "
-                      "Run again "
-                      "with another value at the last place, it gave another prediction for the last place: each prediction "
-                      "depends on "
-                      "its own target, and the model learns to copy.",
+                      "Run again with another value at the last place, it gave another prediction for the last place: each "
+                      "prediction depends on its own target, and the model learns to copy.",
                       "give the decoder the targets one place late: a start token, and all targets but the last.",
                       causes=(example.site,), symptom="wrong-value")
 

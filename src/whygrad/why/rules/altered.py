@@ -28,8 +28,7 @@ def accumulated(q: Question) -> Explanation | Provisional | None:
         f"{ledger.total} backward passes have added to it since it was last cleared, the last one {at(latest)}: backward() "
         "accumulates into .grad (it adds to what is there), it does not replace it.",
         "clear it before each backward: optimizer.zero_grad(), or .grad = None; zero_grad() of a model or an optimizer clears "
-        "only "
-        "the parameters it holds.", locate_all(latest), symptom="wrong-value")
+        "only the parameters it holds.", locate_all(latest), symptom="wrong-value")
     if ledger.stepped_between():
         return explanation
     if (ledger.read_between() and not is_difference(q.read)) or ledger.repeated():
@@ -147,9 +146,8 @@ def penalty_without_graph(q: Question) -> Explanation | None:
                     return Explanation(
                         "a term of the loss has no effect on this gradient", "no-create-graph",
                         f"The loss {at(step.node.site)} adds a term made from a gradient that was computed {at(cause.site)} "
-                        "without create_graph=True: that backward was not recorded, the term is a constant, and nothing of it is "
-                        "in this "
-                        "gradient.", "pass create_graph=True to that call, so that the penalty can be differentiated.",
+                        "without create_graph=True: that backward was not recorded, the term is a constant, and nothing of it "
+                        "is in this gradient.", "pass create_graph=True to that call, so that the penalty can be differentiated.",
                         locate_all(cause.site, step.node.site), symptom="wrong-value")
     return None
 

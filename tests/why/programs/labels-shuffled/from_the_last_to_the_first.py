@@ -1,4 +1,4 @@
-# labels-shuffled | reverse order
+# labels-shuffled | from the last element
 # evidence: done
 """From the last to the first."""
 import torch

@@ -1,4 +1,4 @@
-# schedule-wrong | no longer steps
+# schedule-wrong | last step before
 # evidence: done
 """Schedule of the first stage."""
 import torch

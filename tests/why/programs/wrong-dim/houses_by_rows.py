@@ -1,4 +1,4 @@
-# wrong-dim | columns
+# wrong-dim | over the samples
 # evidence: done
 """Houses by rows."""
 import torch

@@ -1,4 +1,4 @@
-# wrong-loss-input | exchanged
+# wrong-loss-input | exchange
 # evidence: done
 """Labels in place of chances."""
 import torch

@@ -225,12 +225,10 @@ class Aliases(Subject):
             if id(p) not in held and is_still and not same(before, sample(p)) and any(
                     not same(old, sample(other[key])) for other in others for key, old in statistics.items() if key in other):
                 yield finding("copies", "copy-not-updated", "a copy follows the weights, and not the running statistics",
-                              f"The weights of a {type(module).__name__} are updated {at(version_of(p).site)} from those of "
-                              f"the trained "
-                              f"one, but its {count_of(len(statistics), 'running statistic')} (`{next(iter(statistics))}`) are "
-                              f"those "
-                              "that it was made with: they are buffers, not parameters, and batch norm in evaluation mode "
-                              "normalises with them.",
+                              f"The weights of a {type(module).__name__} are updated {at(version_of(p).site)} from those of the "
+                              f"trained one, but its {count_of(len(statistics), 'running statistic')} "
+                              f"(`{next(iter(statistics))}`) are those that it was made with: they are buffers, not parameters, "
+                              "and batch norm in evaluation mode normalises with them.",
                               "copy the buffers too: for b, c in zip(copy.buffers(), model.buffers()): b.copy_(c).",
                               causes=(version_of(p).site,), symptom="wrong-value")
                 return
@@ -242,18 +240,16 @@ class Aliases(Subject):
             if not SHRUNK * theirs < ours < theirs / SHRUNK:
                 yield finding("copies", "average-wrong", "an average of weights is not of their size",
                               f"The weights that are written {at(written)} after each step follow those that are trained, but "
-                              "their "
-                              f"norm is {ours:.3g}, and that of the trained ones {theirs:.3g}: the factors of the average do not "
-                              "add "
-                              "up to 1.", "average = decay * average + (1 - decay) * weight.", causes=(written,),
+                              f"their norm is {ours:.3g}, and that of the trained ones {theirs:.3g}: the factors of the average "
+                              "do not add up to 1.", "average = decay * average + (1 - decay) * weight.", causes=(written,),
                               symptom="wrong-value")
                 return
         for own, _ in self._forgetful[:1]:
             written = version_of(own[0]).site
             yield finding("copies", "average-wrong", "an average of weights remembers nothing",
                           f"The weights that are written {at(written)} after each step are those of the last step almost "
-                          "exactly: the "
-                          "average is made of the new weights, and hardly of the old ones. The factors are exchanged.",
+                          "exactly: the average is made of the new weights, and hardly of the old ones. The factors are "
+                          "exchanged.",
                           "average = decay * average + (1 - decay) * weight, with decay near 1.", causes=(written,),
                           symptom="wrong-value")
 

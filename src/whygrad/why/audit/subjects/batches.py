@@ -81,20 +81,16 @@ class Batches(Subject):
                 loaders = [] if here is None else lines_matching(here.file, r"\bDataLoader\(")
                 yield finding("mixed", "data-unshuffled", "each batch has samples of one class only",
                               f"In each of {count_of(len(known.rounds), 'observed step')} the {known.size} targets of "
-                              f"{known.name} "
-                              f"{at(site)} were all the same, and others from batch to batch: the data is sorted by class and is "
-                              "not shuffled. Each step teaches the model to answer with the class of its batch, and to forget "
-                              "the "
-                              "others.",
+                              f"{known.name} {at(site)} were all the same, and others from batch to batch: the data is sorted "
+                              "by class and is not shuffled. Each step teaches the model to answer with the class of its batch, "
+                              "and to forget the others.",
                               "shuffle: DataLoader(..., shuffle=True), or index with a random permutation of all samples.",
                               at=site, causes=(*loaders[:2], self._in_order, *lines[:3], site), symptom="wrong-value")
             elif not known.classes and len(known.values) >= MIN_ROUNDS:
                 stored = [] if here is None else lines_matching(here.file, r"\.(append|add|push|extend|appendleft)\(")[:3]
                 yield finding("mixed", "input-degenerate", "all targets of a batch are the same",
                               f"In each of {count_of(len(known.rounds), 'observed step')} the {known.size} targets of "
-                              f"{known.name} "
-                              f"{at(site)} were equal to each other, and others from step to step: they are one and the same, "
-                              "most "
-                              "likely one array or object that was stored many times and changed since.",
+                              f"{known.name} {at(site)} were equal to each other, and others from step to step: they are one "
+                              "and the same, most likely one array or object that was stored many times and changed since.",
                               "store copies: append(state.copy()), or .clone() of a tensor.",
                               at=site, causes=(*stored, *lines[:3], site), symptom="wrong-value")

@@ -62,10 +62,9 @@ class Choices(Subject):
             names = [self.audit.name_of(p) or f"a tensor of shape {tuple(p.shape)}" for p in parameters]
             found = finding("choices", "non-differentiable-op", "an error does not reach what has made the choice",
                             f"A term of the loss {at(loss)} depends on {count_of(len(names), 'parameter')} ({listed(names)}) "
-                            "only through "
-                            f"the choice {at(site)}, which has no derivative: what is chosen, {at(user)}, is trained by it, and "
-                            "what "
-                            f"chooses is not, in {count_of(len(rounds), 'observed step')}. Other terms train it, and hide that.",
+                            f"only through the choice {at(site)}, which has no derivative: what is chosen, {at(user)}, is "
+                            f"trained by it, and what chooses is not, in {count_of(len(rounds), 'observed step')}. Other terms "
+                            "train it, and hide that.",
                             "let the gradient pass straight through: z + (chosen - z).detach().",
                             at=loss, causes=(user, site, *_returned(user)), parameters=names,
                             symptom="wrong-value")

@@ -95,10 +95,10 @@ class Constants(Subject):
             found = finding("values-vary", "values-constant", f"`{expression_at(line.site) or line.name}` is always "
                                                               f"{line.value:g}",
                             f"{line.name} {at(line.site)} is computed from what is trained, but each of its elements was "
-                            f"{line.value:.6g} in {count_of(len(line.rounds), 'observed step')}: it says nothing, and what it is "
-                            "computed from learns nothing through it (a value divided by or subtracted from itself, a softmax "
-                            "over "
-                            "one element, a bound that is always reached, a product of two factors that begin as zeros).",
+                            f"{line.value:.6g} in {count_of(len(line.rounds), 'observed step')}: it says nothing, and what it "
+                            "is computed from learns nothing through it (a value divided by or subtracted from itself, a "
+                            "softmax over one element, a bound that is always reached, a product of two factors that begin as "
+                            "zeros).",
                             "look at what this line is computed from.", causes=tuple(sites), symptom="zero")
             found.unless = PARTICULAR
             yield found
@@ -107,8 +107,7 @@ class Constants(Subject):
                 found = finding("draws-vary", "draws-repeated", "the same random numbers are drawn in every step",
                                 f"{line.name} {at(line.site)} gave the same numbers in each of "
                                 f"{count_of(len(line.rounds), 'observed step')}: its generator is seeded again before each "
-                                f"draw, so "
-                                "the model can learn these numbers by heart.",
+                                "draw, so the model can learn these numbers by heart.",
                                 "seed once, before the loop, and keep the generator.", causes=(line.site,), symptom="wrong-value")
                 found.unless = {"data-constant", "target-unrelated"}
                 yield found

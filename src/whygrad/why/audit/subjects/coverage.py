@@ -92,9 +92,8 @@ class Coverage(Subject):
                                   f"{count_of(len(dead), 'column')} ({listed([str(i) for i in dead])}) had no gradient")
             elif known.rows == 1 and known.batch >= 4:
                 yield self._found(known, "only one sample of each batch counts",
-                                  f"{name}, called {at(known.site)}, gives {known.batch} rows or more, and only one of them "
-                                  f"had a "
-                                  "gradient")
+                                  f"{name}, called {at(known.site)}, gives {known.batch} rows or more, and only one of them had "
+                                  "a gradient")
 
     def _found(self, known: Covered, headline: str, text: str) -> Finding:
         found = finding("outputs-count", "output-unused", headline,

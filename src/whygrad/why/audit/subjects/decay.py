@@ -61,10 +61,8 @@ class Decay(Subject):
                 decay = max(_decay(group) for group in record.groups)
                 yield finding("decay", "decay-too-strong", "weight decay removes what is learned",
                               f"{record.kind}, made {at(record.made_at)}, has weight_decay={decay:g}: in most of the observed "
-                              "steps "
-                              "it pulled the weights to zero more strongly than the loss pulled them elsewhere, and their norm "
-                              "fell "
-                              f"from {before:.3g} to {after:.3g} in {count_of(record.steps, 'step')}.",
+                              "steps it pulled the weights to zero more strongly than the loss pulled them elsewhere, and their "
+                              f"norm fell from {before:.3g} to {after:.3g} in {count_of(record.steps, 'step')}.",
                               "usual values are 1e-5 to 1e-2 (0.1 for AdamW with a small rate).", at=record.stepped_at,
                               causes=(record.made_at, *record.callers), symptom="wrong-value")
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -35,7 +36,7 @@ MIXED = 0.05
 CHOOSING = SELECTING | STEPWISE | {"argmax", "topk", "where", "one_hot", "gumbel_softmax", "multinomial"}
 CHOOSING |= {"argmin", "argsort", "bucketize"}
 # Calls that hide places.
-MASKING = {"masked_fill", "masked_fill_", "where", "triu", "tril"}
+MASKING = re.compile(r"masked_fill_?|where|tri[ul]")
 # More particular findings of what these checks see.
 PARTICULAR = {"custom-backward", "wrong-dim", "data-constant", "masked-all", "target-equals-input", "input-degenerate",
               "output-constant", "argument-unused", "detach", "dropout-all", "zero-factor", "zero-local-derivative",
@@ -133,11 +134,9 @@ class Dependence(Subject):
         if turned and _is_turned(base[-1].array, turned[-1].array):
             yield finding("rows-apart", "wrong-dim", "predictions are not in the order of the samples",
                           f"{type(example.module).__name__}, called {at(example.site)}, was run again with the samples of a "
-                          f"batch in "
-                          "the reverse order, and its predictions did not follow: a prediction does not stand in the row of its "
-                          "sample (samples that were sorted, for packing say, and not put back in order), and is compared with "
-                          "the "
-                          f"target of another. {_told(lines := _breaking(base, turned, _is_turned))}",
+                          "batch in the reverse order, and its predictions did not follow: a prediction does not stand in the "
+                          "row of its sample (samples that were sorted, for packing say, and not put back in order), and is "
+                          f"compared with the target of another. {_told(lines := _breaking(base, turned, _is_turned))}",
                           "put the rows back: output[order.argsort()], or let pack_padded_sequence sort (enforce_sorted=False).",
                           causes=(*lines, example.site), symptom="wrong-value")
             return
@@ -168,7 +167,7 @@ class Dependence(Subject):
         self._seen.add("sees-past-only")
         if differ(base[-1].array[:, :last + 1], other[-1].array[:, :last + 1]):
             lines = _breaking(base, other, lambda a, b: _past_differs(a, b, length, last))
-            masks = dict.fromkeys(result.site for result in base if result.name in MASKING)
+            masks = dict.fromkeys(result.site for result in base if MASKING.fullmatch(result.name))
             lines += [site for site in masks if site not in lines][:2]
             yield finding("sees-past-only", "target-equals-input", "every prediction sees what it is to predict",
                           f"The targets are the inputs of {type(example.module).__name__} {at(example.site)}, moved by one. Run "
@@ -230,9 +229,9 @@ class Dependence(Subject):
                 yield finding("weights-count", "gradient-without-influence", f"`{name}` gets a gradient and has no influence",
                               f"{type(example.module).__name__}, called {at(example.site)}, was run again with other values of "
                               f"`{name}`: its prediction did not change, but a gradient flows from it to this parameter. The "
-                              f"value "
-                              "is taken from one tensor and the gradient from another, the wrong way round (a straight-through "
-                              f"estimator is x + (y - x).detach(): the value of y, the gradient of x). {_told(lines)}",
+                              "value is taken from one tensor and the gradient from another, the wrong way round (a "
+                              "straight-through estimator is x + (y - x).detach(): the value of y, the gradient of x). "
+                              f"{_told(lines)}",
                               "exchange the two: z + (q - z).detach() has the value of q.", causes=(*lines, example.site),
                               parameters=[self.audit.name_of(named[name]) or name], symptom="wrong-value")
                 return

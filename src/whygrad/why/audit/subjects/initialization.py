@@ -73,14 +73,11 @@ class Initialization(Subject):
                 for site in self.audit.modules.making(module)[:2]]
         names = [self.audit.name_of(p) for p, _ in weights]
         found = finding("initial-size", "init-too-large", "weights begin far too large",
-                        f"Before the first step, {count_of(len(names), 'weight')} ({listed(names)}) made what they multiplied up "
-                        "to "
-                        f"{max(gain for _, gain in weights):.0f} times as large: activations saturate, or grow from layer to "
-                        "layer, "
-                        "and gradients vanish or explode.",
+                        f"Before the first step, {count_of(len(names), 'weight')} ({listed(names)}) made what they multiplied "
+                        f"up to {max(gain for _, gain in weights):.0f} times as large: activations saturate, or grow from layer "
+                        "to layer, and gradients vanish or explode.",
                         "keep the size of what passes a layer: a standard deviation of about 1 / sqrt(inputs) "
-                        "(nn.init.xavier_normal_, "
-                        "kaiming_normal_), which is the default of the layers.",
+                        "(nn.init.xavier_normal_, kaiming_normal_), which is the default of the layers.",
                         causes=tuple(dict.fromkeys(lines or made)), parameters=names, symptom="wrong-value")
         found.hides = {"saturated", "exploding-gradient", "diverged", "vanishing-gradient", "zero-local-derivative",
                        "output-constant"}

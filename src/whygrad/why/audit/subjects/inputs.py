@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import weakref
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,14 +18,15 @@ from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_tensor, kind_of, size_of
 from whygrad.why.locations import locate, location_of_line, source_lines
 from whygrad.why.program_text import lines_matching, statement_of
-from whygrad.why.record import Site
+from whygrad.why.record import Reference, Site
 
 MIN_ROUNDS = 4
 # Samples of a batch from which on they are compared with each other.
 MIN_BATCH = 8
 # Elements of a table whose rows and columns are compared; means of its columns, in deviations, that are far apart.
 MAX_TABLE, FAR_APART = 1_000_000, 2.0
-MEASURING, RESHAPING = {"mean", "std", "var", "std_mean", "var_mean"}, {"flatten", "reshape", "view", "unfold"}
+MEASURING = re.compile(r"mean|std|var|(std|var)_mean")
+RESHAPING = {"flatten", "reshape", "view"}
 # Features whose range is kept.
 MAX_FEATURES = 4096
 # Functions that take a part of a tensor.
@@ -56,7 +57,7 @@ class InputHistory:
         self.highs: np.ndarray | None = None
 
 
-    def note_use(self, call: ModuleCall, used: dict[int, weakref.ref[Any]]) -> None:
+    def note_use(self, call: ModuleCall, used: dict[int, Reference]) -> None:
         """Remember which arguments of forward no function was given."""
         code = getattr(type(call.module).forward, "__code__", None)
         names = () if code is None else code.co_varnames[1:code.co_argcount]
@@ -78,7 +79,7 @@ class Inputs(Subject):
         # The lines that seed, and the rounds in which they did; loaders that were iterated: line, rounds, number of batches.
         self._seeds: dict[Site, set[int]] = {}
         # Ids of the tensors that were given to functions since a model was last called.
-        self._used: dict[int, weakref.ref[Any]] = {}
+        self._used: dict[int, Reference] = {}
         self._loaders: dict[Site, tuple[set[int], int]] = {}
 
     def seeded(self, site: Site) -> None:
@@ -132,7 +133,7 @@ class Inputs(Subject):
 
     def called(self, call: Call) -> None:
         # Weak references: a later tensor may get the address of one that is gone.
-        self._used.update((id(x), weakref.ref(x)) for x in tensors_of(call))
+        self._used.update((id(x), Reference(x)) for x in tensors_of(call))
 
     def was_seen(self, check: str) -> bool:
         return any(len(history.rounds) >= MIN_ROUNDS for history in self.histories.values())
@@ -173,17 +174,15 @@ class Inputs(Subject):
 
     def _by_rows(self, history: InputHistory) -> Iterator[Finding]:
         chain = [] if history.made is None else [history.made, *history.made.ancestors()]
-        lines = [made.site for made in chain if made.name in MEASURING]
+        lines = [made.site for made in chain if MEASURING.fullmatch(made.name)]
         if history.tables >= MIN_ROUNDS and history.by_rows == history.tables and lines and not any(
                 made.name in RESHAPING for made in chain):
             yield finding("input-informative", "wrong-dim", "a table is standardized by rows, not by columns",
                           f"Each sample that {type(history.module).__name__} is given {at(history.site)} has mean 0 and "
-                          "deviation 1 over "
-                          f"its features, by {at(lines[-1])}, while the features themselves stay far apart (their means differ "
-                          "by more "
-                          "than they vary). What all features of a sample have in common is lost, and the features are not "
-                          "brought "
-                          "to one scale.", "take mean and deviation over the samples: dim=0.", at=history.site,
+                          f"deviation 1 over its features, {at(lines[-1])}, while the features themselves stay far apart (their "
+                          "means differ by more than they vary). What all features of a sample have in common is lost, and the "
+                          "features are not brought to one scale.",
+                          "take mean and deviation over the samples: dim=0.", at=history.site,
                           causes=(*list(dict.fromkeys(lines))[:3], history.site), symptom="wrong-value")
 
     def _scaled_twice(self, history: InputHistory) -> Iterator[Finding]:
@@ -193,9 +192,9 @@ class Inputs(Subject):
             if early is not None:
                 yield finding("input-informative", "input-scaled-twice", "the inputs are scaled twice",
                               f"What {type(history.module).__name__} is given {at(history.site)} was multiplied by "
-                              f"{late.factor:.3g} "
-                              f"{at(early.site)}, and once more {at(late.site)}: its values lie between {history.low:.3g} and "
-                              f"{history.high:.3g}, so the model sees next to nothing of them beside its biases.",
+                              f"{late.factor:.3g} {at(early.site)}, and once more {at(late.site)}: its values lie between "
+                              f"{history.low:.3g} and {history.high:.3g}, so the model sees next to nothing of them beside its "
+                              "biases.",
                               "scale once, where the data is "
                               "loaded.", at=history.site, causes=(late.site, early.site, history.site),
                               symptom="wrong-value")

@@ -166,9 +166,8 @@ class Layers(Subject):
         for seen in self._dropout.values():
             if seen.is_always_bad:
                 yield finding("dropout", "dropout-all", "dropout drops everything",
-                              f"dropout {at(seen.site)} has p={seen.detail:g}, the probability to drop an element (not to "
-                              "keep it): "
-                              f"{'nothing' if seen.detail == 1 else f'only {1 - seen.detail:.0%} of the elements'} gets "
+                              f"dropout {at(seen.site)} has p={seen.detail:g}, the probability to drop an element (not to keep "
+                              f"it): {'nothing' if seen.detail == 1 else f'only {1 - seen.detail:.0%} of the elements'} gets "
                               "through, and no gradient gets back.",
                               "use a small p (0.1 to 0.5 is usual).",
                               causes=(*self.audit.modules.made_at_called(seen.site, _drops_all), seen.site), symptom="zero")

@@ -141,17 +141,14 @@ class LossInputs(Subject):
                     here.file, rf"(?<!def )\b{re.escape(here.function)}\(")
                 yield finding("loss-input", "wrong-loss-input", "prediction and target are exchanged",
                               f"What stands in place of the prediction {at(site)} is data, and what stands in place of the "
-                              "target is "
-                              "computed from parameters: the logarithm is taken of the labels. This loss is no likelihood; it "
-                              "drives "
-                              "the predictions to 0 or 1.", "exchange the two arguments.",
+                              "target is computed from parameters: the logarithm is taken of the labels. This loss is no "
+                              "likelihood; it drives the predictions to 0 or 1.", "exchange the two arguments.",
                               causes=(*users[:3], site), symptom="wrong-value")
         for site, count in self._beyond.items():
             if count >= MIN_CALLS:
                 yield finding("loss-input", "wrong-loss-input", "the targets of a binary cross-entropy are no probabilities",
                               f"Targets {at(site)} lie below 0 or above 1 (labels of -1 and 1, say): the loss is no likelihood, "
-                              "has no "
-                              "lower bound, and falls for ever.", "give it labels of 0 and 1.",
+                              "has no lower bound, and falls for ever.", "give it labels of 0 and 1.",
                               causes=(*self._target_lines.get(site, ()), site), symptom="wrong-value")
         for site, (count, inner) in self._logs.items():
             if count >= MIN_CALLS:

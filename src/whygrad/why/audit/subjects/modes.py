@@ -252,12 +252,13 @@ class Modes(Subject):
     def findings(self) -> Iterator[Finding]:
         yield from self._own_train()
         for site in self._of_one:
-            yield finding("evaluation-mode", "values-constant", "argmax over one element is always 0",
-                          f"argmax {at(site)} is taken over a dimension of size 1: it is 0 whatever the model says, and what is "
-                          "counted "
-                          "with it says nothing.", "one output is a score: compare it with a threshold (logits > 0), or give the "
-                                                   "model "
-                          "an output for each class.", causes=(site,), symptom="wrong-value")
+            found = finding("evaluation-mode", "values-constant", "argmax over one element is always 0",
+                            f"argmax {at(site)} is taken over a dimension of size 1: it is 0 whatever the model says, and what "
+                            "is counted with it says nothing.",
+                            "one output is a score: compare it with a threshold (logits > 0), or give the model an output for "
+                            "each class.", causes=(site,), symptom="wrong-value")
+            found.unless = {"loss-constant", "target-constant"}
+            yield found
         yield from self._not_iterated()
         yield from self._noisy_guides()
         for mode in self._modes.values():
@@ -270,8 +271,7 @@ class Modes(Subject):
                               f"{mode.latest_in_evaluation} steps ran in evaluation mode, where {layers} behave "
                               "differently (dropout is off, batch norm does not update its statistics)."
                               + (f" Line {never[-1].line} calls train(), but never ran: its condition, in line {never[0].line}, "
-                                 "was "
-                                 "never true." if never else ""),
+                                 "was never true." if never else ""),
                               "call model.train() before training goes on, after every evaluation.",
                               causes=(mode.eval_at, *never),
                               symptom="wrong-value")

@@ -143,18 +143,16 @@ class Padding(Subject):
             if calls >= MIN_CALLS and bad == calls:
                 yield finding("padding", "masked-all", "the attention mask hides the text, and shows the padding",
                               f"In all {count_of(calls, 'observed call')} of the model {at(site)}, attention_mask was 1 for "
-                              "padding and "
-                              "0 for all other tokens: it is the wrong way round, and the model sees nothing of the text.",
+                              "padding and 0 for all other tokens: it is the wrong way round, and the model sees nothing of the "
+                              "text.",
                               "1 means visible: attention_mask = (input_ids != pad_token_id).long().", at=site,
                               causes=(*lines_of(made)[:3], site), symptom="wrong-value")
         for site, (calls, bad, made) in self._copied.items():
             if calls >= MIN_CALLS and bad == calls:
                 yield finding("padding", "target-equals-input", "only tokens that the model sees count in the loss",
                               f"In all {count_of(calls, 'observed call')} of the model {at(site)}, each label that counts (not "
-                              "-100) is "
-                              "the token that stands in the input at its place: the masked ones do not count, and the model "
-                              "learns to "
-                              "copy.", "set the labels of the others to -100: labels[~masked] = -100.", at=site,
+                              "-100) is the token that stands in the input at its place: the masked ones do not count, and the "
+                              "model learns to copy.", "set the labels of the others to -100: labels[~masked] = -100.", at=site,
                               causes=(*lines_of(made)[:3], site), symptom="wrong-value")
         for site, (calls, bad, made) in self._lengths.items():
             if calls >= MIN_CALLS and bad == calls:
@@ -162,10 +160,8 @@ class Padding(Subject):
                 measured = [] if lines or here is None else lines_matching(here.file, r"len\w*\s*=.*(len\(|size|shape)")
                 yield finding("padding", "padding-attended", "the lengths are those of the padded sequences",
                               f"In all {count_of(calls, 'observed call')} of the model {at(site)}, every length was that of the "
-                              "longest "
-                              "sequence, although many end with padding: they were taken after the padding, so that what should "
-                              "stand "
-                              "at the end of a sequence is read behind it.",
+                              "longest sequence, although many end with padding: they were taken after the padding, so that "
+                              "what should stand at the end of a sequence is read behind it.",
                               "take the lengths before the padding: [len(s) for s in sequences].", at=site,
                               causes=(*lines[:3], *measured[:2], site), symptom="wrong-value")
         for site, (ends, has_label) in self._ends.items():

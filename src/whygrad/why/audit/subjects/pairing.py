@@ -177,10 +177,8 @@ class Pairing(Subject):
                     lines = lines_matching(here.file, r"(transform|aug)\w*\(\w") if here is not None and by_library else []
                     yield finding("pairs", "labels-shuffled", "pictures are turned, and their targets are not",
                                   f"The inputs were flipped or turned {at(where)} in {count_of(len(rounds), 'observed step')}, "
-                                  "the "
-                                  f"targets of {pair.name} {at(site)}, which have a value for each pixel, never: they no longer "
-                                  "lie "
-                                  "on what they describe.", "turn both by the same "
+                                  f"the targets of {pair.name} {at(site)}, which have a value for each pixel, never: they no "
+                                  "longer lie on what they describe.", "turn both by the same "
                                                             "draw.", at=site, causes=(*lines[:2], where, site),
                                   symptom="wrong-value")
                     break

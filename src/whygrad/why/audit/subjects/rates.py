@@ -114,8 +114,7 @@ class Rates(Subject):
             if factors and base < 0.1 and abs(factors[0] - base) < 1e-6 * base and max(factors) <= base:
                 yield finding("schedule", "schedule-wrong", "the schedule multiplies the rate by the rate",
                               f"The function of LambdaLR, made {at(known.made_at)}, returns {factors[0]:g} at the beginning, "
-                              f"which "
-                              f"is the optimizer's own rate: LambdaLR takes it for a factor, so the rate is {base:g} * "
+                              f"which is the optimizer's own rate: LambdaLR takes it for a factor, so the rate is {base:g} * "
                               f"{factors[0]:g} = {base * factors[0]:.3g}.",
                               "return a factor (1.0 at the beginning), not a rate.",
                               causes=(known.made_at, *known.callers[:1]), symptom="wrong-value")
@@ -135,8 +134,7 @@ class Rates(Subject):
         yield finding("rate", "learning-rate-zero", "the learning rate of a group of parameters is nothing",
                       f"In {rate.of_groups[still[0]][1]} of {count_of(rate.values.count, 'step')} of {record.kind}, made "
                       f"{at(record.made_at)}, the rate of group {still[0]} ({listed(names)}) was 0, and that of others was not: "
-                      "these "
-                      "parameters get gradients, and stay as they are.",
+                      "these parameters get gradients, and stay as they are.",
                       "give the group a rate, or freeze it if that is meant.", at=record.stepped_at,
                       causes=(*sites, *_written_rates(record), record.made_at), parameters=names)
 
@@ -259,9 +257,9 @@ class Rates(Subject):
         if following is not None and known.last_round > following.first_round and known.steps >= 2:
             yield finding("schedule", "schedule-wrong", "this schedule goes on with an optimizer that no longer steps",
                           f"{known.kind}, made {at(known.made_at)}, belongs to the optimizer made {at(record.made_at)}, which "
-                          "made its "
-                          f"last step before another one, made {at(following.made_at)} for the same parameters, took over. The "
-                          f"schedule is still stepped {at(known.stepped_at)}, and the rate of the new one never changes.",
+                          f"made its last step before another one, made {at(following.made_at)} for the same parameters, took "
+                          f"over. The schedule is still stepped {at(known.stepped_at)}, and the rate of the new one never "
+                          "changes.",
                           "make a new scheduler for the new optimizer, or add the parameters to the old one (add_param_group).",
                           at=known.stepped_at,
                           causes=(*following.callers[:1], following.made_at, known.stepped_at, known.made_at),

@@ -130,9 +130,9 @@ class Samples(Subject):
             if again >= MIN_AGAIN and changed > SHARE * again:
                 found = finding("labels-stay", "labels-shuffled", "samples change their labels",
                                 f"{again} samples came again {at(site)} in a later batch, the same to the last digit, and "
-                                f"{changed} "
-                                "of them with another label than before: inputs and labels are put into different orders, so a "
-                                "label does not belong to its sample.", "index inputs and labels with the same permutation.",
+                                f"{changed} of them with another label than before: inputs and labels are put into different "
+                                "orders, so a label does not belong to its sample.",
+                                "index inputs and labels with the same permutation.",
                                 at=site, causes=(*self._causes.get(site, ()), site), symptom="wrong-value")
                 found.unless = {"label-dtype", "labels-shuffled"}
                 yield found
@@ -141,11 +141,9 @@ class Samples(Subject):
             if expected >= 64 and len(seen) < MAX_SAMPLES and len(seen) < REACHED * expected:
                 found = finding("data-reached", "data-unreached", "most of the data is never drawn",
                                 f"The loader {at(site)} has {size} samples; of the {count} that it gave in the observed steps "
-                                f"only "
-                                f"{len(seen)} were different. The model never sees the rest.",
+                                f"only {len(seen)} were different. The model never sees the rest.",
                                 "look at the sampler: WeightedRandomSampler wants one weight for each sample, not for each "
-                                "class; a "
-                                "sampler's indices must reach the end of the data.",
+                                "class; a sampler's indices must reach the end of the data.",
                                 at=site, causes=(*self._samplers, site), symptom="wrong-value")
                 found.hides, found.unless = {"target-constant", "class-never-seen", "input-degenerate"}, {"data-constant"}
                 yield found

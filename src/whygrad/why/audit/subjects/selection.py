@@ -74,8 +74,7 @@ class Selection(Subject):
                 yield finding("selection", "selection-reversed", "the worst weights are kept, not the best",
                               f"{called_name(call)} in line {line.line} waits for `{what}` to become "
                               f"{'larger' if is_error else 'smaller'}: it takes the worst measurement for the best one, and "
-                              "stops, or "
-                              "keeps the weights, when training goes well.",
+                              "stops, or keeps the weights, when training goes well.",
                               f'use mode="{"min" if is_error else "max"}".', causes=(line,),
                               symptom="wrong-value")
 
@@ -99,16 +98,14 @@ class Selection(Subject):
             what = "an error, and the largest one" if is_error else "a merit, and the smallest one"
             yield finding("selection", "selection-reversed", "the worst weights are kept, not the best",
                           f"`{value}` is {what} is kept as `{best}` in line {node.lineno} (`{ast.unparse(test)}`): the weights "
-                          "that "
-                          "are stored, or restored in the end, are those of the worst measurement.",
+                          "that are stored, or restored in the end, are those of the worst measurement.",
                           f"compare the other way: {value} {'<' if is_error else '>'} {best}.", causes=(first,),
                           symptom="wrong-value")
         elif is_error and sign < 0 and starts and all(_is_zero(s, best) for s in starts):
             start = location_of_line(file, starts[-1].lineno)
             yield finding("selection", "selection-reversed", "no weights are ever kept",
                           f"`{best}` begins as 0 in line {start.line}, and weights are kept if `{ast.unparse(test)}`: an error "
-                          "is never "
-                          "below zero, so none are.", f"begin with {best} = float('inf').", causes=(start, first),
+                          "is never below zero, so none are.", f"begin with {best} = float('inf').", causes=(start, first),
                           symptom="wrong-value")
 
 

@@ -120,21 +120,18 @@ class Settings(Subject):
             betas, eps = group.get("betas"), group.get("eps", 0.0)
             if isinstance(betas, (tuple, list)) and len(betas) == 2 and betas[0] >= 0.99 and betas[0] > betas[1]:
                 yield finding("options", "option-disables", "the two factors of the averages are exchanged",
-                              f"{record.kind}, made {at(record.made_at)}, has betas=({betas[0]:g}, {betas[1]:g}): the average of "
-                              "the "
-                              "gradients remembers a thousand steps, and that of their squares ten; each step is as large as the "
-                              "last gradient was small, in the direction of old ones.",
+                              f"{record.kind}, made {at(record.made_at)}, has betas=({betas[0]:g}, {betas[1]:g}): the average "
+                              "of the gradients remembers a thousand steps, and that of their squares ten; each step is as "
+                              "large as the last gradient was small, in the direction of old ones.",
                               "use betas=(0.9, 0.999).", at=record.stepped_at, causes=(record.made_at, *record.callers[:1]),
                               symptom="wrong-value")
                 return
             typical = max([float(np.sqrt(np.abs(values)).mean()) for values in squares if values.size], default=0.0)
             if eps >= LARGE_EPS and eps > 10 * typical > 0:
                 yield finding("options", "option-disables", "eps makes all steps small",
-                              f"{record.kind}, made {at(record.made_at)}, has eps={eps:g}. It divides by the root of the average "
-                              "square "
-                              f"of the gradients, {typical:.2g} here, plus eps: so eps decides, and the steps are "
-                              f"{eps / typical:.0f} "
-                              "times smaller than the rate means them to be.",
+                              f"{record.kind}, made {at(record.made_at)}, has eps={eps:g}. It divides by the root of the "
+                              f"average square of the gradients, {typical:.2g} here, plus eps: so eps decides, and the steps "
+                              f"are {eps / typical:.0f} times smaller than the rate means them to be.",
                               "use eps=1e-8 (the default).", at=record.stepped_at, causes=(record.made_at, *record.callers[:1]),
                               symptom="wrong-value")
                 return

@@ -155,16 +155,14 @@ class Signs(Subject):
                 yield finding("signs", "loss-negated", "the entropy of the policy is made smaller",
                               f"`{bonus}` {at(site)} enters the loss with a positive factor in each of "
                               f"{count_of(len(known.rounds), 'observed step')}: beside a policy gradient it is a bonus for "
-                              "trying, "
-                              "but here the policy is punished for it, and settles on one action early.",
+                              "trying, but here the policy is punished for it, and settles on one action early.",
                               "subtract it: loss = policy_loss - beta * entropy.",
                               causes=(*self._sums(site), site), symptom="wrong-value")
             if (name := _bound_to(site, DISTANCES)) is None:
                 continue
             if known.negative == known.count and all(g > 0 for g in known.gradients):
                 how = (f"`{name}` {at(site)} was negative in each of {count_of(len(known.rounds), 'observed step')}; a "
-                       "divergence, "
-                       "distance or penalty never is: its formula has the wrong sign")
+                       "divergence, distance or penalty never is: its formula has the wrong sign")
             elif known.negative == 0 and all(g < 0 for g in known.gradients):
                 how = (f"`{name}` {at(site)} was positive, and entered the loss with a negative factor in each of "
                        f"{count_of(len(known.rounds), 'observed step')}: it is subtracted, not added")
@@ -196,8 +194,7 @@ class Signs(Subject):
                 yield finding("signs", "loss-negated", "the steps make rewarded actions less likely",
                               f"`{sides[0].lstrip('-')}` times `{sides[1].lstrip('-')}` {at(site)} enters the loss with a "
                               f"positive factor in {count_of(len(rounds), 'observed step')}: the optimizer makes the loss "
-                              "smaller, "
-                              "so what was rewarded becomes less likely.",
+                              "smaller, so what was rewarded becomes less likely.",
                               "maximise it: loss = -(log_prob * advantage).mean().", causes=(site,), symptom="wrong-value")
                 return
 
@@ -220,8 +217,7 @@ class Signs(Subject):
             sites = [live[-1][1], cut[-1][1]]
             yield finding("signs", "loss-negated", "two networks that should compete want the same",
                           f"{type(module).__name__} judges what another network makes. The loss of the one {at(sites[1])} and "
-                          "that "
-                          f"of the other {at(sites[0])} both want its output to become "
+                          f"that of the other {at(sites[0])} both want its output to become "
                           f"{'smaller' if live[-1][0] > 0 else 'larger'}: what is made is trained to be recognized, not to "
                           "deceive.",
                           "let the two losses have opposite signs (or targets) for what is made.",

@@ -194,8 +194,7 @@ class Targets(Subject):
         if self._smoothed is not None:
             yield finding("classes", "option-disables", "the labels are smoothed until nothing is left of them",
                           f"cross_entropy {at(self._smoothed)} is given label_smoothing=1: the target of each sample is the "
-                          "uniform "
-                          "distribution over the classes, whatever its label is.", "use a small value, such as 0.1.",
+                          "uniform distribution over the classes, whatever its label is.", "use a small value, such as 0.1.",
                           causes=(*self.audit.modules.made_at_of_loss(self._smoothed), self._smoothed), symptom="wrong-value")
         for history in self.histories.values():
             if history.calls < MIN_CALLS or history.count < MIN_TARGETS:
@@ -243,9 +242,8 @@ class Targets(Subject):
         if history.behind == history.compared:
             yield finding("targets-apart", "target-equals-input", "the target is the input one place before",
                           f"In all {history.compared} observed steps the target of {history.name} {at(history.site)} at each "
-                          "place was "
-                          "the model's input at the place before it, which the model has seen: it learns to remember, and not to "
-                          "predict what comes next. Inputs and targets are exchanged, or moved the wrong way.",
+                          "place was the model's input at the place before it, which the model has seen: it learns to remember, "
+                          "and not to predict what comes next. Inputs and targets are exchanged, or moved the wrong way.",
                           "x = tokens[:, :-1], y = tokens[:, 1:].", at=history.site, causes=(*before[:3], history.site),
                           symptom="wrong-value")
             return
@@ -315,8 +313,8 @@ class Targets(Subject):
             if made.cut and history.name in REGRESSING:
                 yield finding("classes", "label-dtype", "real-valued targets are cut to integers",
                               f"The targets of {history.name} {at(history.site)} are real numbers, and were converted to "
-                              f"integers "
-                              f"{at(made.site)}: what stands behind the point is lost, and all between -1 and 1 becomes 0.",
+                              f"integers {at(made.site)}: what stands behind the point is lost, and all between -1 and 1 "
+                              "becomes 0.",
                               "keep them as floating-point numbers "
                               "(.float()).", at=history.site, causes=(made.site, history.site),
                               symptom="wrong-value")

@@ -370,11 +370,10 @@ class Terms(Subject):
             if len(rounds) >= MIN_ROUNDS and min(rounds.values()) >= 3:
                 losses = [loss.site for loss in self.audit.losses.values()]
                 yield finding("loss-reaches", "loss-unused", "most batches are never learned from",
-                              f"The loss {at(site)} is computed {max(rounds.values())} times between two steps of the optimizer, "
-                              "for "
-                              f"a model in training, and only the last one is differentiated, in {len(rounds)} observed steps. "
-                              "The "
-                              "other batches teach nothing: backward() and step() stand behind the loop over the batches.",
+                              f"The loss {at(site)} is computed {max(rounds.values())} times between two steps of the "
+                              f"optimizer, for a model in training, and only the last one is differentiated, in {len(rounds)} "
+                              "observed steps. The other batches teach nothing: backward() and step() stand behind the loop "
+                              "over the batches.",
                               "move zero_grad(), backward() and step() into the loop.", at=losses[0] if losses else site,
                               causes=(*losses[:1], site, *(r.stepped_at for r in self.audit.optimizers.values())))
                 return

@@ -60,10 +60,8 @@ class Unheld(Subject):
             names = [self.audit.name_of(p) or name for name, p in parameters.items()]
             yield finding("models-held", "not-in-optimizer", "a model gets gradients, and no optimizer holds it",
                           f"{type(module).__name__}, called in training mode {at(site)}, gets gradients in each step for all of "
-                          "its "
-                          f"{count_of(len(names), 'parameter')} ({listed(names)}), and no optimizer updates them: it stays as it "
-                          "was "
-                          "made, at random."
+                          f"its {count_of(len(names), 'parameter')} ({listed(names)}), and no optimizer updates them: it stays "
+                          "as it was made, at random."
                           + (f" The optimizers made {' and '.join(at(record.made_at) for record in twins)} hold the same "
                              "parameters."
                              if twins else ""),

@@ -150,8 +150,7 @@ class Unused(Subject):
                 line = location_of_line(file, call.lineno)
                 yield finding("options-read", "draws-repeated", "the same random numbers are drawn for each sample",
                               f"`{ast.unparse(call)}` in line {line.line} seeds anew for each sample, and always with the same "
-                              "number: "
-                              "what is drawn after it is the same for all samples and in all epochs.",
+                              "number: what is drawn after it is the same for all samples and in all epochs.",
                               "seed once, outside of __getitem__, or with a number that depends on the sample and the epoch.",
                               causes=(line, *[location_of_line(file, n) for n in (line.line + 1, line.line + 2)]),
                               symptom="wrong-value")
@@ -175,8 +174,7 @@ class Unused(Subject):
                     yield finding("options-read", "labels-shuffled", f"`{name}` stands in the reverse order",
                                   f"`{name}` of {function.name}() is filled from the last element of "
                                   f"`{ast.unparse(backwards.args[0])}` to the first (line {loop.lineno}), and is not turned "
-                                  "round: "
-                                  "its first element belongs to the last one, and so on.",
+                                  "round: its first element belongs to the last one, and so on.",
                                   f"turn it round: {name}.reverse() behind the loop, or insert(0, ...).",
                                   causes=(location_of_line(file, getattr(call, "lineno", loop.lineno)),
                                           location_of_line(file, loop.lineno)), symptom="wrong-value")
@@ -195,10 +193,9 @@ class Unused(Subject):
                     where = location_of_line(file, function.lineno)
                     yield finding("options-read", "hook-late-binding", "functions made in a loop all use the last value of a "
                                                                        "variable",
-                                  f"The function made in line {where.line} reads `{late[0]}` when it is called: by then the loop "
-                                  "is "
-                                  f"over, and "
-                                  "all of them use the last one. What was meant for the other turns is never used.",
+                                  f"The function made in line {where.line} reads `{late[0]}` when it is called: by then the "
+                                  "loop is over, and all of them use the last one. What was meant for the other turns is never "
+                                  "used.",
                                   f"bind the value when it is made: lambda x, {late[0]}={late[0]}: ...", causes=(where,),
                                   symptom="wrong-value")
                     return
