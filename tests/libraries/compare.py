@@ -40,7 +40,7 @@ def run(command: list[str], path: Path, timeout: int = 300) -> Outcome:
         return Outcome("", f"does not end within {timeout} s", [])
     lines = [line for line in done.stderr.splitlines() if re.match(r"[\w.]+(Error|Exception|Failed)\b|SystemExit", line)]
     failed = (lines or done.stderr.splitlines() or ["exit code " + str(done.returncode)])[-1] if done.returncode else ""
-    answers = re.findall(r"^whygrad \[[^]]*\] (.*)\n(.*)", done.stderr, re.MULTILINE)
+    answers = re.findall(r"^whygrad \[[^]]*\] (?:\S*/)?(.*)\n(.*)", done.stderr, re.MULTILINE)
     return Outcome(done.stdout, failed, [f"{line} {title.strip()}" for line, title in answers])
 
 
