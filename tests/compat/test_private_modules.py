@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from interpreters import on_both
 from oracle import outcome
 
 import whygrad
@@ -127,3 +128,10 @@ def test_names() -> None:
     assert whygrad.nn.modules.module._IncompatibleKeys.__name__ == torch.nn.modules.module._IncompatibleKeys.__name__
     assert not whygrad.distributed.rpc.is_available()
     assert outcome(lambda: whygrad.cuda.nvtx.range_push("x")) == outcome(lambda: torch.cuda.nvtx.range_push("x"))
+
+
+def test_private_modules_are_attributes_without_an_import() -> None:
+    theirs, ours = on_both("import torch\n"
+                           "for name in ('_contextlib', '_foreach_utils', '_python_dispatch', '_pytree', '_no_such'):\n"
+                           "    print(name, type(getattr(torch.utils, name, None)).__name__)")
+    assert ours == theirs

@@ -166,7 +166,10 @@ def absent(module: str, name: str, frame: FrameType | None) -> Any:
     """
     full_name = f"{module}.{name}"
     if name.startswith("_") and not is_missing_module(full_name) and not is_import_from(frame):
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        try:
+            return module_loader(full_name)
+        except ModuleNotFoundError:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
     if module != "torch" or is_missing_module(full_name):
         try:
             return module_loader(full_name)
