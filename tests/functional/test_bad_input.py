@@ -1718,9 +1718,9 @@ WRONG = ["'abc'", "None", "object()", "[x, None]", "np.array(['a', None], dtype=
 
 # Where torch's Python code stumbles over the argument, and raises whatever that leads to; or takes it by accident; or fails an
 # assertion inside.
-STUMBLES = {"__setitem__", "_conj", "broadcast_shapes", "expand_copy", "get_default_dtype", "lstsq", "norm", "pca_lowrank",
-            "permute_copy", "set_default_dtype", "set_default_tensor_type", "solve", "split", "svd_lowrank", "tensordot", "to",
-            "unflatten", "unravel_index", "view_copy", "why"}
+STUMBLES = {"__setitem__", "_conj", "broadcast_shapes", "expand_copy", "get_default_dtype", "lobpcg", "lstsq", "norm",
+            "pca_lowrank", "permute_copy", "set_default_dtype", "set_default_tensor_type", "solve", "split", "svd_lowrank",
+            "tensordot", "to", "unflatten", "unravel_index", "view_copy", "why"}
 
 
 def calls(name: str) -> list[str]:

@@ -29,7 +29,7 @@ _PATTERNS = {
     "whygrad runs on the CPU through NumPy, and there is no other device": """
         *cudnn* *miopen* *mkldnn* cuda cuda.* *xpu* *mtia* *ipu* *xla* *hpu* *vulkan* *privateuse* *cupti* mps accelerator
         Stream Event AcceleratorError *record_stream *stream_mismatch *capture_stream *device_module DeviceObjType StreamObjType
-        backends.* *validate_*_device *data_ptr""",
+        backends.* *validate_*_device *data_ptr numa numa.*""",
     "whygrad has no symbolic shapes: sizes are plain ints, and Python's own functions work on them": "Sym* sym_*",
     "torch.distributed stands on MPI here, for collectives, data parallelism and checkpoints; there is no such part": """
         distributed* nn.parallel* *is_distributed

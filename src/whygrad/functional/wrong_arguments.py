@@ -31,7 +31,9 @@ INSIDE = re.compile("ufunc|unsupported operand|not supported between|NumPy array
 
 
 def wrong_argument(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
-    if spec.name.endswith("__") or not (isinstance(error, AttributeError) or INSIDE.search(str(error))):
+    # An AttributeError without a name is one that a function raises itself, with torch's words.
+    is_inside = error.name is not None if isinstance(error, AttributeError) else INSIDE.search(str(error))
+    if spec.name.endswith("__") or not is_inside:
         return None
     plain = spec.plain
     kinds = getattr(plain, "__annotations__", {})
