@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import functools
 import os
+import stat
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ALL_SAY_SECONDS = 2.0  # after a failed collective each rank may say where it was before all are ended
+PRINTED_SECONDS = 1.0  # a launcher that reads later than that loses the end of what a failed rank has printed
 
 # Requests that never completed, with their buffers, into which MPI may still write. MPI cannot be finalized then.
 abandoned: list[Any] = []
@@ -94,11 +96,25 @@ def _status() -> int:
     return code if isinstance(code, int) else 1
 
 
+def _wait_until_read() -> None:
+    """Until the launcher has read what this process has printed: it drops the rest of it when it is asked to end the ranks."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import fcntl
+        import termios
+
+        deadline = time.monotonic() + PRINTED_SECONDS
+        for stream in (1, 2):
+            while stat.S_ISFIFO(os.fstat(stream).st_mode) and time.monotonic() < deadline and any(
+                    fcntl.ioctl(stream, termios.FIONREAD, bytes(4))):
+                time.sleep(0.002)
+
+
 def _leave_before_mpi(process: int, launcher: int) -> None:
     """MPICH's launcher goes on if a rank fails before MPI is initialized, where the others wait for it. In the words of its
     protocol, PMI, it is asked to end them; Open MPI's does so by itself."""
     if _failed_with and os.getpid() == process and load.cache_info().currsize == 0:
         sys.stdout.flush()
+        _wait_until_read()
         os.write(launcher, f"cmd=abort exitcode={_status()}\n".encode())
 
 
@@ -111,6 +127,7 @@ def _leave(MPI: Any, process: int) -> None:
         deadline = time.monotonic() + ALL_SAY_SECONDS
         while isinstance(_failed_with[0], DistError) and RUNNING in board.states() and time.monotonic() < deadline:
             time.sleep(0.005)
+        _wait_until_read()
         MPI.COMM_WORLD.Abort(_status())
         os._exit(_status())  # MPICH asks its launcher to end all ranks, and comes back
     board.set_state(ENDED)
