@@ -8,6 +8,7 @@ from typing import Any
 from whygrad.why.audit.finding import Finding, count_of, finding
 from whygrad.why.audit.observation import Call, tensors_of
 from whygrad.why.audit.subject import Subject
+from whygrad.why.audit.subjects.curvature import ADDING
 from whygrad.why.audit.values import checksum
 from whygrad.why.causes import at
 from whygrad.why.engine import array_of, is_grad_enabled, is_near, is_node, is_tensor, kind_of, size_of, source_of
@@ -17,7 +18,6 @@ from whygrad.why.record import Site
 MIN_SIZE, MIN_ROUNDS, MAX_SITES = 8, 6, 4096
 DRAWING = {"randn", "rand", "randn_like", "rand_like", "normal", "normal_", "uniform_", "bernoulli", "bernoulli_", "randperm",
            "randint", "multinomial", "exponential_"}
-ADDING = {"add", "sub", "__add__", "__sub__", "__radd__", "__rsub__"}
 # Findings that say where a constant comes from.
 PARTICULAR = {"masked-all", "dropout-all", "zero-factor", "wrong-dim", "zero-local-derivative", "saturated", "output-constant",
               "loss-constant", "init-symmetric", "term-without-influence", "nan-forward", "nan-derivative", "input-degenerate",
